@@ -106,13 +106,13 @@ def prepare_file(path: Path) -> None:
     from inertica.campaign.bench import bench
     from inertica.campaign.plan import cells
     from inertica.campaign.specfile import read_spec
-    from inertica.excitation.remembered import Remembered
+    from inertica.excitation.cached import CachedTrajectory
 
     spec = read_spec("mcs-tx40-1-1")
     seen = bench(spec, next(iter(cells(spec))))
     found = {
         "base": seen.base, "experiment": seen.experiment, "loop": seen.loop, "starts": seen.starts, "seed": spec.seed,
-        "trajectory": Remembered(seen.trajectories[0].own), "border": spec.border, "truth": seen.truth,
+        "trajectory": CachedTrajectory(seen.trajectories[0].own), "border": spec.border, "truth": seen.truth,
     }  # fmt: skip
     expected: dict[Any, Any] = {}
     for ratio in (None, RATIO):

@@ -41,7 +41,7 @@ def test_the_import_is_light() -> None:
 
 
 def test_a_file_does_not_hide_the_function_of_its_name() -> None:
-    code = "import inertica.excitation.own; from inertica.excitation import design; print(callable(design))"
+    code = "import inertica.excitation.default_motion; from inertica.excitation import design; print(callable(design))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
 

@@ -130,6 +130,10 @@ class Toy:
     """The interface."""
 
     @property
+    def memory(self) -> None:
+        return None
+
+    @property
     def parallel_runs(self) -> int:
         return 1
 

@@ -10,7 +10,7 @@ import pytest
 from inertica.cli.main import main
 from inertica.identifiability.base import base_model
 from inertica.physical.check import check_link, check_model, cholesky_tolerance
-from inertica.physical.repair import inconsistent, repair
+from inertica.physical.repair import inconsistent_names, repair
 from inertica.robot import inertia
 from inertica.robot.files import catalog
 from inertica.robot.load import load
@@ -87,7 +87,7 @@ def test_repair_is_the_nearest_of_consistent_bodies(arm) -> None:
 
 def test_a_consistent_model_stays_as_it_is(tmp_path, capsys) -> None:
     prior = load("tx40").prior
-    assert repair(prior).changed == () and inconsistent(prior) == ()
+    assert repair(prior).changed == () and inconsistent_names(prior) == ()
     assert main(["repair", "tx40", "-o", str(tmp_path / "same.yaml")]) == 0
     assert "physically consistent as it is" in capsys.readouterr().out
     assert np.array_equal(load(tmp_path / "same.yaml").prior.values, prior.values)
@@ -99,15 +99,15 @@ def test_dynamics_can_be_kept() -> None:
     broken = prior.with_values(
         base.chi(base.beta(prior.values), prior.values * np.where(np.arange(prior.layout.size) % 3, 1, -1))
     )
-    assert inconsistent(broken)
+    assert inconsistent_names(broken)
     found = repair(broken, keep_dynamics=base)
-    assert inconsistent(found.parameters) == ()
+    assert inconsistent_names(found.parameters) == ()
     assert base.beta(found.parameters.values) == pytest.approx(base.beta(broken.values), rel=1e-6, abs=1e-7)
 
 
 def test_negative_friction_is_lifted_to_zero() -> None:
     prior = load("tx40").prior.replaced({"Fv3": -0.5, "Ia2": -0.1})
-    assert inconsistent(prior) == ("Ia2", "Fv3")
+    assert inconsistent_names(prior) == ("Ia2", "Fv3")
     found = repair(prior)
     assert set(found.changed) == {"Ia2", "Fv3"}
     assert 0 <= found.parameters["Fv3"] < 1e-6 and 0 <= found.parameters["Ia2"] < 1e-6

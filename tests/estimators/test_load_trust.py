@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inertica.estimators.load_trust import first_moments, trusted
+from inertica.estimators.load_trust import first_moments, load_labels
 from inertica.physical.body import possible_body
 from inertica.robot import inertia
 
@@ -19,12 +19,12 @@ def test_what_a_real_body_contradicts_is_not_determined() -> None:
     values, std = np.array([1e-9] * 6 + [0.1, 0.0, 0.0, 1e-3]), np.array([1e-9] * 6 + [0.005] * 3 + [1e-4])
     body = possible_body(values, np.diag(std**2), NONE)
     assert abs(body.values[6]) < 0.05
-    assert trusted(ALL, NONE, values, std, body)[6] == "weak"
+    assert load_labels(ALL, NONE, values, std, body)[6] == "weak"
 
 
 def test_a_real_body_keeps_its_labels_and_needs_no_combinations() -> None:
     body = possible_body(BOX, np.diag(STD**2), NONE)
-    labels = trusted(ALL, NONE, BOX, STD, body)
+    labels = load_labels(ALL, NONE, BOX, STD, body)
     assert labels[6] == labels[9] == "determined" and labels[8] == "weak"
     moments = first_moments(BOX, np.diag(STD**2), body, np.zeros((10, 0)), labels)
     assert [m.axis for m in moments] == ["x", "y"]
@@ -44,7 +44,7 @@ def test_a_sum_of_mass_and_first_moment_is_a_moment_about_another_point() -> Non
     covariance = np.diag(np.where(known, scale**2, 0.0)) + std**2 * np.outer(weights, weights) / (weights @ weights) ** 2
     body = possible_body(values, covariance, ~known, direction[:, None])
     assert abs(weights @ body.values - total) < 2.0 * std and np.isinf(body.upper[[6, 9]]).all()
-    labels = trusted(known, NONE, values, np.sqrt(np.diag(covariance)), body)
+    labels = load_labels(known, NONE, values, np.sqrt(np.diag(covariance)), body)
     assert labels[6] == labels[9] == "combined"
     (about,) = (m for m in first_moments(values, covariance, body, direction[:, None], labels) if m.offset)
     assert np.allclose(about.direction, [1.0, 0.0, 0.0]) and np.allclose(about.point, [-0.3, 0.0, 0.0])

@@ -12,7 +12,7 @@ import pytest
 import inertica as ia
 from inertica.cli.main import main
 from inertica.excitation.collision import Collisions
-from inertica.excitation.own import own_motion, own_trajectory
+from inertica.excitation.default_motion import default_motion, default_trajectory
 from inertica.excitation.solids import Plane
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.2 0 0"/><mass value="2"/><inertia ixx="0.02" iyy="0.05" izz="0.05"/></inertial>
@@ -50,7 +50,7 @@ def apart(robot: ia.Description, trajectory: ia.Trajectory) -> float:
 
 def test_a_designed_motion_keeps_links_apart_and_off_the_floor(tmp_path: Path) -> None:
     robot = ia.load(arm(tmp_path))
-    found = own_motion(robot)
+    found = default_motion(robot)
     assert "no acceleration limit was kept for j1, j2, j3" in found.said
     assert "closest approach" in found.said and "none is stored for arm" in found.said and "no floor" not in found.said
     assert apart(robot, found.trajectory) > 0.02 - 1e-6
@@ -59,8 +59,8 @@ def test_a_designed_motion_keeps_links_apart_and_off_the_floor(tmp_path: Path) -
 
 
 def test_a_shipped_motion_is_taken_and_nothing_said() -> None:
-    found = own_motion(ia.load("tx40"), "validation")
-    assert found.said == "" and found.trajectory.period == own_trajectory(ia.load("tx40"), "validation").period
+    found = default_motion(ia.load("tx40"), "validation")
+    assert found.said == "" and found.trajectory.period == default_trajectory(ia.load("tx40"), "validation").period
 
 
 def test_simulate_says_what_it_designed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

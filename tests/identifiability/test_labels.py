@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.identifiability.base import base_model
-from inertica.identifiability.labels import DETERMINED, FIXED, UNIDENTIFIABLE, WEAK, known_well, trust_labels
+from inertica.identifiability.labels import DETERMINED, FIXED, UNIDENTIFIABLE, WEAK, trust_labels, well_determined
 from inertica.robot.load import load
 
 
@@ -44,6 +44,6 @@ def test_what_constraints_cut_off_determines_nothing() -> None:
 def test_zero_is_not_known_however_many_try() -> None:
     """Values that are zero but for noise: none of ten thousand passes."""
     noise = np.random.default_rng(0).standard_normal(10_000)
-    assert not known_well(noise, np.ones(10_000)).any()
-    assert known_well(np.full(10_000, 10.0), np.ones(10_000)).all()
-    assert not known_well(np.zeros(3), np.zeros(3)).any()
+    assert not well_determined(noise, np.ones(10_000)).any()
+    assert well_determined(np.full(10_000, 10.0), np.ones(10_000)).all()
+    assert not well_determined(np.zeros(3), np.zeros(3)).any()

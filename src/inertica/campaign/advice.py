@@ -82,7 +82,7 @@ def advise(situation: Situation) -> Advice:
     if situation.online:
         return _online(situation)
     if situation.loop == "unknown":
-        methods, preparation, reasons = _without_loop(situation)
+        methods, preparation, reasons = _advice_without_loop(situation)
     else:
         methods, preparation, reasons = _with_loop(situation)
     if situation.physical:
@@ -124,7 +124,8 @@ def _with_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
     return methods, preparation, reasons
 
 
-def _without_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
+def _advice_without_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
+    """Methods, preparation of the log and reasons for a robot whose control law is not known."""
     reasons = ["without the control law no loop can be simulated: least squares on the measured motion"]
     preparation = ["positions behind a zero-phase low-pass well above the bandwidth of the motion; forward-only filters bias"]
     methods = ["wls", "irls"]

@@ -15,10 +15,12 @@ from inertica.campaign.spec import Spec
 from inertica.dynamics.simulate import Noise
 from inertica.dynamics.targets import target_for
 from inertica.estimators.base import NoiseLevels
-from inertica.excitation.remembered import Remembered
+from inertica.excitation.cached import CachedTrajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.experiment import Experiment, noise_preset
 from inertica.experiment.loop import ControlLoop
+from inertica.experiment.run import LoopRun
+from inertica.experiment.track import Track
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.physical.distort import distorted
@@ -97,16 +99,15 @@ class Bench:
         chi = np.array([base.chi(beta, self._free) for beta in betas])
         reference = self._followed
         keep = np.clip(np.rint(log.t * loop.rate).astype(np.int64), 0, len(reference["q"]) - 1)
-        as_measured = self.experiment.noise is not None if loop.difference_velocity is None else loop.difference_velocity
         q, tau, desired = log.need("q"), log.need("tau"), self.trajectories[1](log.t)
+        steps = np.arange(len(keep))
+        track = Track(reference, loop.dt, keep, steps, steps, np.zeros(len(keep)))
+        simulated = LoopRun(loop, base.engine, noisy=self.experiment.noise is not None)
         d_q: list[float] = []
         lanes = max(JUDGED, base.engine.target.parallel_runs)
         for first in range(0, len(chi), lanes):
-            run = base.engine.simulate(
-                chi[first : first + lanes], reference, loop.all_gains, loop.dt,
-                law=loop.compiled_law, difference_velocity=as_measured, keep=keep,
-            )  # fmt: skip
-            d_q += [mean_ratio(q, simulated) if fine else np.inf for simulated, fine in zip(run.q, run.stable, strict=True)]
+            run = simulated.simulate(chi[first : first + lanes], track)
+            d_q += [mean_ratio(q, q_run) if fine else np.inf for q_run, fine in zip(run.q, run.stable, strict=True)]
         torques = (base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, x) for x in chi)
         return np.array(d_q), np.array([mean_ratio(tau, simulated) for simulated in torques])
 
@@ -141,7 +142,7 @@ def bench(spec: Spec, cell: Cell, device: str = "cpu") -> Bench:
     sensors = replace(experiment.sensors, position_step=cell.quantise)
     experiment = replace(experiment, loop=scaled(stated_loop, cell.loop.data), noise=_noise(plain, cell), sensors=sensors)
     names = [distorted(description.prior, np.random.default_rng([spec.seed, STARTS, k]), spec.share) for k in range(spec.starts)]
-    pair = (Remembered(trajectory_of(plain, spec.identification)), Remembered(trajectory_of(plain, spec.validation)))
+    pair = (CachedTrajectory(trajectory_of(plain, spec.identification)), CachedTrajectory(trajectory_of(plain, spec.validation)))
     starts = tuple(names) or (description.prior,)
     return Bench(spec, cell, description, base, experiment, scaled(stated_loop, cell.loop.model), starts, pair)
 

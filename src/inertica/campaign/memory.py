@@ -13,8 +13,8 @@ TRIM, TOP, MAPPED, MAPS, ARENAS = -1, -2, -3, -4, -8
 """Numbers of glibc's settings: what stays at the top, what is taken at a time, from which size on memory is mapped, how many pieces
 may be mapped, arenas."""
 
-SELDOM = (50_000, 20, 100)
-"""Thresholds of Python's search for rings of objects that nobody needs."""
+RELAXED_THRESHOLDS = (50_000, 20, 100)
+"""Thresholds of Python's garbage collector while many fits run: cyclic garbage is small next to the arrays, looking for it is not."""
 
 
 @cache
@@ -34,9 +34,13 @@ def keep_memory(most: int = 512 << 20) -> None:
 
 @contextmanager
 def relaxed_gc() -> Iterator[None]:
-    """What fits leave is freed as its last reader goes; looking through all objects for rings every few hundred new ones is idle."""
+    """Raise Python's garbage-collection thresholds while many fits run.
+
+    Results of fits are freed by their reference counts as soon as nothing refers to them; searching all objects for cycles after every
+    few hundred new ones finds hardly anything.
+    """
     before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*RELAXED_THRESHOLDS)
     try:
         yield
     finally:

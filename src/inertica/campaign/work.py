@@ -26,6 +26,7 @@ from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
+from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
 from inertica.physical.check import smallest_margin
 from inertica.robot.layout import Parameters
@@ -48,7 +49,6 @@ ALL = -1
 FAR = 50.0
 """Times the distance of the start within which an estimate counts as converged (the toolbox's rule)."""
 
-INTERVAL = 1.959963984540054
 REPORTED = (InerticaError, np.linalg.LinAlgError, ArithmeticError, ValueError)
 """What a method may end with; it becomes a row with a sentence."""
 
@@ -137,6 +137,7 @@ def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str
 
 
 def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
+    """Every fit that a unit's run calls for; those that share a prepared motion come one after the other."""
     made = [(entry, with_options(method(entry.method), entry.options)) for entry in spec.methods]
     for ratio in spec.ratios(robot):
         for chosen in dict.fromkeys(name for entry in spec.methods for name in entry.filters):  # these share a motion

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.plainfit import Observed, PlainFit, joint_rows, solve_with
+from inertica.estimators.evidence import ScaledSvd
 from inertica.identifiability.base import BaseModel
-from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, known_well
+from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, well_determined
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,8 @@ MOST_NAMED = 12
 
 def excitation(fit: PlainFit, base: BaseModel) -> Finding:
     """Condition number and the directions of parameter space that the motion hardly moves along."""
-    singular, directions = scaled_directions(fit.unweighted)
+    svd = ScaledSvd.of(fit.unweighted)
+    singular, directions = svd.s, svd.Vt
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else np.inf
     plain = np.linalg.svd(fit.unweighted, compute_uv=False)
     whole = float(plain[0] / plain[-1]) if plain[-1] > 0.0 else np.inf
@@ -66,14 +68,6 @@ def excitation(fit: PlainFit, base: BaseModel) -> Finding:
     return Finding("excitation", verdict, text, advice, numbers=numbers)
 
 
-def scaled_directions(R: Array) -> tuple[Array, Array]:
-    """Singular values and right singular vectors (rows) of R with columns of unit norm, largest first."""
-    size = np.linalg.norm(R, axis=0)
-    scaled = R / np.where(size > 0.0, size, 1.0)
-    _, s, Vt = np.linalg.svd(scaled)
-    return s, Vt
-
-
 def direction_text(v: Array, names: Sequence[str]) -> str:
     """`0.7*MX5 - 0.6*XX5`: the leading parts of a direction, weights for columns of equal norm; the first part is positive."""
     order = np.argsort(-np.abs(v), kind="stable")
@@ -89,7 +83,7 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     """Which base and standard parameters the logs determine, by relative standard deviation of the plain fit."""
     with np.errstate(divide="ignore"):
         relative = np.where(np.isfinite(fit.sd), fit.sd / np.maximum(np.abs(fit.beta), 1e-300), np.inf)
-    well = known_well(fit.beta, fit.sd)
+    well = well_determined(fit.beta, fit.sd)
     labels = [_label(bool(w), s, e) for w, s, e in zip(well, fit.sd, fit.effect, strict=True)]
     of_base = dict(zip(base.names, labels, strict=True))
     standard = {name: _standard_label(kind, name, of_base) for name, kind in base.classes().items()}

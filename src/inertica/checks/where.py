@@ -49,7 +49,7 @@ def spans(intervals: list[tuple[float, float]], joint: int | None = None) -> lis
     """Stretches from pairs of times in order."""
     known = [(a, b) for a, b in intervals if np.isfinite(a) and np.isfinite(b)]
     if len(known) > MOST:
-        between = np.array([later[0] - earlier[1] for earlier, later in pairwise(known)])
+        between = np.array([second[0] - first[1] for first, second in pairwise(known)])
         cuts = [-1, *np.sort(np.argsort(between, kind="stable")[len(between) - MOST + 1 :]).tolist(), len(known) - 1]
         known = [(known[a + 1][0], known[b][1]) for a, b in pairwise(cuts)]
     return [Stretch(joint=None if joint is None else joint + 1, start=a, end=b) for a, b in known]

@@ -82,7 +82,7 @@ class Tour:
 
     def take(self, preset: str | None, seed: int, say: Say) -> None:
         from inertica.checks.gate import checked
-        from inertica.excitation.own import own_motion
+        from inertica.excitation.default_motion import default_motion
         from inertica.identifiability.base import base_model
         from inertica.logs.simulated import marked
         from inertica.workflow.identify.compare import compare
@@ -95,8 +95,8 @@ class Tour:
         experiment = Experiment.of(self.robot, noise=self.preset)
         with self._timed("simulate"):
             say("simulating an identification and a validation run")
-            kinds = [own_motion(self.robot, kind, say) for kind in ("identification", "validation")]
-            self.motions = tuple(own.said for own in kinds if own.said)
+            kinds = [default_motion(self.robot, kind, say) for kind in ("identification", "validation")]
+            self.motions = tuple(own.note for own in kinds if own.note)
             first, second = (experiment.run(own.trajectory, seed=seed, first_run=k)[0] for k, own in enumerate(kinds))
             first, second = marked(first, self.robot), marked(second, self.robot)
             self.logs, self.control_rate = (first, second), experiment.loop.rate

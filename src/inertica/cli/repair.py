@@ -20,7 +20,7 @@ from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.base import base_model
 from inertica.numbers import number
 from inertica.physical.constraints import PHYSICAL, combined
-from inertica.physical.repair import Metric, Repair, inconsistent, repair
+from inertica.physical.repair import Metric, Repair, inconsistent_names, repair
 from inertica.physical.stated import broken, stated
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load, save_model
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     if not target.parent.is_dir():
         raise InputError(f"there is no folder '{target.parent}' to write to")
     said = stated(description)
-    before, missed = inconsistent(description.prior), broken(description.prior, said.constraints)
+    before, missed = inconsistent_names(description.prior), broken(description.prior, said.constraints)
     with progress(f"repairing {description.name}"):
         base = base_model(description.layout) if arguments.keep_dynamics else None
         found = repair(description.prior, arguments.metric, keep_dynamics=base, constraints=combined(PHYSICAL, said.constraints))
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "broken": missed,
         "distance": found.distance,
         "changed": _changes(description.prior, found),
-        "consistent": not inconsistent(found.parameters) and not broken(found.parameters, said.constraints),
+        "consistent": not inconsistent_names(found.parameters) and not broken(found.parameters, said.constraints),
     }
     return Answer(document, lambda: _text(description.prior, found, before, missed, target))
 

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "noise": None if experiment.noise is None else {"q": experiment.noise.q, "tau": experiment.noise.tau},
         "loop": {"law": experiment.loop.law, "rate": experiment.loop.rate, **experiment.loop.gains},
         "tracking_rms": rms,
-        "motion": planned.said or None,
+        "motion": planned.note or None,
         "seconds": took,
     }
     return Answer(document, lambda: _text(planned, files, rms, took, "wn" in (experiment.description.loop or {})))
@@ -108,8 +108,8 @@ def _numbered(path: Path, k: int, runs: int) -> Path:
 def _text(planned: Rehearsal, files: list[str], rms: np.ndarray, took: float, tuned: bool) -> Iterator[RenderableType]:
     experiment = planned.experiment
     yield f"{experiment.description.name}: {experiment.truth.origin}, {experiment.integrator}, control at {experiment.loop.rate:g} Hz"
-    if planned.said:
-        yield planned.said
+    if planned.note:
+        yield planned.note
     if tuned:
         gains = "".join(f"{name}: [{', '.join(f'{g:.4g}' for g in x)}], " for name, x in experiment.loop.gains.items())
         yield f"gains from wn, for the card: loop: {{law: {experiment.loop.law}, {gains}rate: {experiment.loop.rate:g}}}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.trace import Graph, Key, Symbol, differentiate
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 Symbols = Mapping[str, list[Symbol]]
 
 
@@ -269,6 +270,26 @@ class ScanFunction(Protocol):
         """
 
 
+class DeviceMemory(Protocol):
+    """The memory of a device."""
+
+    @property
+    def arrays(self) -> Any:
+        """The module of array functions, as NumPy has them."""
+
+    def host(self, array: Any) -> Array:
+        """A copy in the processor's memory."""
+
+    def in_library_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns, called in the one thread that uses the device's libraries of linear algebra.
+
+        CuPy's keep a handle with its memory for every thread that does, and fits side by side have a thread each.
+        """
+
+    def scan(self, kernel: Kernel) -> ScanFunction:
+        """A recursion on arrays in this memory."""
+
+
 class Target(Protocol):
     """Where kernels run: four functions, each from a description to a function on NumPy arrays; and how many runs it takes.
 
@@ -279,6 +300,10 @@ class Target(Protocol):
     @property
     def parallel_runs(self) -> int:
         """Runs that are simulated at the same time; a batch with fewer leaves a part of the device idle."""
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """The memory that its arrays may stay in; None for the processor's."""
 
     def samples(self, kernel: Kernel) -> SampleFunction: ...
 

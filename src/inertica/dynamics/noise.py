@@ -43,11 +43,13 @@ class Distribution:
 
 def _uniform(a: Scalar, b: Scalar) -> Scalar:
     """exp(-(a^2 + b^2) / 2) is even between 0 and 1."""
+    # a^2 + b^2 is exponential with mean 2, so that the exponential is uniform between 0 and 1; sqrt(12) gives variance one
     return math.sqrt(12.0) * (exp(-0.5 * (a * a + b * b)) - 0.5)
 
 
 def _laplace(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Scalar:
     """The difference of two exponential numbers."""
+    # two exponential numbers of mean one are (a^2 + b^2) / 2 and (c^2 + d^2) / 2; their difference has variance two
     return 0.5 * math.sqrt(0.5) * (a * a + b * b - c * c - d * d)
 
 

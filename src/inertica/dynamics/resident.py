@@ -9,37 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from inertica.dynamics.kernels import Kernel, ScanFunction
+from inertica.dynamics.kernels import DeviceMemory as DeviceMemory
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-
-
-class DeviceMemory(Protocol):
-    """The memory of a device."""
-
-    @property
-    def arrays(self) -> Any:
-        """The module of array functions, as NumPy has them."""
-
-    def host(self, array: Any) -> Array:
-        """A copy in the processor's memory."""
-
-    def in_library_thread(self, work: Callable[[], T]) -> T:
-        """What `work` returns, called in the one thread that uses the device's libraries of linear algebra.
-
-        CuPy's keep a handle with its memory for every thread that does, and fits side by side have a thread each.
-        """
-
-    def scan(self, kernel: Kernel) -> ScanFunction:
-        """A recursion on arrays in this memory."""
 
 
 class Resident(NDArrayOperatorsMixin):

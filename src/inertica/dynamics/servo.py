@@ -129,8 +129,8 @@ class ServoLoop:
             for k, s in enumerate(self.signals)
             for part, what in enumerate(("command", "slope"))
         }
-        own = dict.fromkeys(("q", "dq", "dq before", "armature", "zero", "kp", *(("kd",) if self.velocity else ()), LEAD), n)
-        inputs: dict[str, int | Input] = {**own, "links": 10 * n, "dt": 1, **commands}
+        sizes = dict.fromkeys(("q", "dq", "dq before", "armature", "zero", "kp", *(("kd",) if self.velocity else ()), LEAD), n)
+        inputs: dict[str, int | Input] = {**sizes, "links": 10 * n, "dt": 1, **commands}
         return traced("begin", inputs, begin)
 
     def _forward(self, n: int) -> Kernel:

@@ -21,7 +21,7 @@ from inertica.robot.control import PD
 
 __all__ = ["INTEGRATORS", "Noise", "Simulation", "simulate"]
 
-KEPT_TABLES = 4
+MAX_TABLES = 4
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _reference_table(n: int, law: Law, reference: Mapping[str, ArrayLike]) -> Ar
             return table
     table = _checked_table(n, law, reference)
     if all(isinstance(x, np.ndarray) and not x.flags.writeable and x.base is None for x in signals):
-        _TABLES[:] = [*_TABLES[1 - KEPT_TABLES :], (signals, table)]  # type: ignore[list-item]
+        _TABLES[:] = [*_TABLES[1 - MAX_TABLES :], (signals, table)]  # type: ignore[list-item]
     return table
 
 

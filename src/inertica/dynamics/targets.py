@@ -76,6 +76,11 @@ class Either:
             return None
 
     @property
+    def memory(self) -> None:
+        """Arrays are in the processor's memory."""
+        return None
+
+    @property
     def parallel_runs(self) -> int:
         return self.native.parallel_runs
 

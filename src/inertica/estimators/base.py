@@ -117,6 +117,7 @@ class Problem:
 
     @property
     def engine(self) -> Engine:
+        """Compiled dynamics of the robot."""
         return self.base.engine
 
     @property
@@ -157,6 +158,7 @@ class Problem:
         return self.base.beta(self.prior.values)
 
     def has(self, need: Need) -> bool:
+        """Whether the problem has what a method needs."""
         match need:
             case Need.MOTION:
                 return bool(self.motions) and all("q" in m.log.signals for m in self.motions)

@@ -136,7 +136,7 @@ def long_run(scores: Array, lags: int) -> Array:
         lags = -(-lags // together)
     series = np.ascontiguousarray(scores.T)
     before, kernel = np.zeros_like(series), np.array([parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))])
-    _add_earlier(series, kernel, before)
+    _add_lagged(series, kernel, before)
     # half of lag zero, since the transposed sum is added below
     before += 0.5 * series
     half = series @ before.T
@@ -159,12 +159,12 @@ def _scored(rows: Array, factor: Array, residual: Array, columns: NDArray[np.int
     return scaled
 
 
-def _add_earlier(series: Array, kernel: Array, out: Array) -> None:
+def _add_lagged(series: Array, kernel: Array, out: Array) -> None:
     """out[:, t] += sum over lags l = 1, 2, ... of kernel[l - 1] series[:, t - l]; likewise."""
     if "numba" in sys.modules:
-        from inertica.estimators.loops import add_earlier
+        from inertica.estimators.loops import add_lagged
 
-        add_earlier(series, kernel, out)
+        add_lagged(series, kernel, out)
         return
     for signal, into in zip(series, out, strict=True):
         for lag, weight in enumerate(kernel, 1):

@@ -43,7 +43,7 @@ class ScaledSvd:
         scale[scale == 0.0] = 1.0
         with one_thread():
             U, s, Vt = np.linalg.svd(R / scale)
-        return cls(U, s, Vt, scale, s > resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool))
+        return cls(U, s, Vt, scale, s > resolved * s.max(initial=0.0))
 
     @property
     def half(self) -> Array:

@@ -90,21 +90,21 @@ class TorqueRows:
 class MomentumRows(TorqueRows):
     """Rate of momentum, joint by joint."""
 
-    kept: ClassVar[Literal["momentum", "energy"]] = "momentum"
+    stored: ClassVar[Literal["momentum", "energy"]] = "momentum"
 
     @property
     def entries(self) -> Sequence[tuple[int, int]]:
-        return balance(self.engine, self.kept).entries
+        return balance(self.engine, self.stored).entries
 
     def chunks(self, motion: Motion, where: slice, shapes: Array | None) -> Iterator[tuple[slice, Array]]:
-        return _balanced(balance(self.engine, self.kept), motion, where, shapes)
+        return _balanced(balance(self.engine, self.stored), motion, where, shapes)
 
 
 @dataclass(frozen=True, eq=False)
 class PowerRows(MomentumRows):
     """Rate of energy, all joints together; friction of a joint that rests or turns has no power there, so that no row is idle."""
 
-    kept: ClassVar[Literal["momentum", "energy"]] = "energy"
+    stored: ClassVar[Literal["momentum", "energy"]] = "energy"
 
     @property
     def count(self) -> int:

@@ -27,6 +27,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.triangle import stacked_factor
 from inertica.errors import InerticaError
 from inertica.estimators.covariance import combination_covariance
 from inertica.estimators.evidence import ScaledSvd
@@ -80,14 +81,14 @@ class GainProblem:
     Args:
         sets: of records, observations of the same base parameters; those that name the same load share it.
         columns: (b, 10) what a load adds (`identifiability.load`).
-        own: (b, f) friction that every set but the first has of its own.
+        friction: (b, f) directions of beta in which every set but the first has friction of its own.
         loads: by name.
         prior: (n,) relative standard deviation of prior gains, infinite for none; gains are relative to the prior ones then.
     """
 
     sets: tuple[LoadSet, ...]
     columns: Array
-    own: Array
+    friction: Array
     loads: Mapping[str, KnownLoad]
     prior: Array
 
@@ -98,13 +99,13 @@ class GainProblem:
     @property
     def size(self) -> int:
         """Of theta: base parameters, friction of every set but the first, unknown parameters of every load."""
-        b, f = self.own.shape
+        b, f = self.friction.shape
         return b + f * (len(self.sets) - 1) + sum(load.unknown for load in self.loads.values())
 
     @cached_property
     def places(self) -> dict[str, slice]:
         """Where the unknown parameters of every load are in theta."""
-        b, f = self.own.shape
+        b, f = self.friction.shape
         out, first = {}, b + f * (len(self.sets) - 1)
         for name, load in self.loads.items():
             out[name] = slice(first, first + load.unknown)
@@ -114,13 +115,13 @@ class GainProblem:
     @cached_property
     def spaces(self) -> tuple[tuple[Observations, Array, Array], ...]:
         """Every set with the map from theta to what its rows multiply, and the part of that which is known."""
-        b, f = self.own.shape
+        b, f = self.friction.shape
         out = []
         for k, one in enumerate(self.sets):
             space, added = np.zeros((b, self.size)), np.zeros(b)
             space[:, :b] = np.eye(b)
             if k:
-                space[:, b + f * (k - 1) : b + f * k] = self.own
+                space[:, b + f * (k - 1) : b + f * k] = self.friction
             if one.load is not None:
                 load = self.loads[one.load]
                 space[:, self.places[one.load]] = self.columns[:, ~load.known]
@@ -185,7 +186,7 @@ def start_gains(problem: GainProblem) -> Array:
             columns.append(factor.R @ space[where])
             known.append(factor.R @ added[where])
             y.append(factor.z)
-        whole = _square(np.column_stack([np.vstack(columns), np.concatenate(known), np.concatenate(y)]))
+        whole = stacked_factor(np.column_stack([np.vstack(columns), np.concatenate(known), np.concatenate(y)]))
         svd = ScaledSvd.of(whole[:, :-2])
         U = svd.U[:, : len(svd.s)][:, svd.known]
         # what the columns of the joint do not explain of the known load, and of the measured torque: their ratio is 1 / K
@@ -214,6 +215,7 @@ def _guessed(problem: GainProblem, g: Array, unsure: NDArray[np.intp], sigma: Ar
                 patterns.append(np.array(g))
                 patterns[-1][unsure] = np.abs(g[unsure]) * signs
             g = min(patterns, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
+        # twice: a factor found for one joint may change the best one of another
         for j in np.tile(unsure, 2):
             trials = [np.where(np.arange(problem.n) == j, factor * g, g) for factor in GUESSES]
             g = min(trials, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
@@ -230,6 +232,7 @@ def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gai
         lost = np.flatnonzero((np.abs(g) > FAR * usual) | (np.abs(g) < usual / FAR))
         if len(lost):  # off to infinity or to zero, from where they do not come back by themselves
             other = np.array(g)
+            # from the typical size of the others, with all signs tried again
             other[lost] = usual
             again = _descended(problem, _guessed(problem, other, lost, sigma), sigma)
             if again[2] < cost:
@@ -279,7 +282,7 @@ def unscaled(problem: GainProblem) -> Gains:
                 block[:-1, q + n :] = -factor.R @ problem.columns[where]
             rows.append(block)
     with one_thread():
-        v = np.linalg.svd(np.linalg.qr(np.vstack(rows), mode="r"))[2][-1]
+        v = np.linalg.svd(stacked_factor(*rows))[2][-1]
     v = v * load.values[MASS] / v[q + n + MASS]
     theta = np.concatenate([v[:q], v[q + n :][~load.known]])
     return Gains(v[q : q + n], np.full(n, np.inf), theta, {name: v[q + n :]}, problem.noise(), 1)
@@ -317,7 +320,7 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
         which: (e,) places in (g, theta), the n gains first.
     """
     J, _ = linearised(problem, g, theta, sigma)
-    half = ScaledSvd.of(_square(J)).half
+    half = ScaledSvd.of(stacked_factor(J)).half
     answer = half @ half[which].T  # (n + q, e): columns of (J'J)^-1
     influences, blocks = [], np.zeros((len(which), len(which)))
     for V, r, use in _influences(problem, g, theta, sigma, answer):
@@ -336,7 +339,7 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
 def resolved(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> ScaledSvd:
     """Which directions of (g, theta) the records determine."""
     J, _ = linearised(problem, g, theta, sigma)
-    return ScaledSvd.of(_square(J))
+    return ScaledSvd.of(stacked_factor(J))
 
 
 def _influences(
@@ -374,15 +377,9 @@ def _cost(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> float:
 
 def _solved(J: Array, r: Array) -> Array:
     """Least squares on the directions that are resolved."""
-    whole = _square(np.column_stack([J, r]))
+    whole = stacked_factor(np.column_stack([J, r]))
     svd = ScaledSvd.of(whole[:-1, :-1])
     return np.asarray(svd.half @ (svd.U[:, svd.known].T @ whole[:-1, -1]))
-
-
-def _square(A: Array) -> Array:
-    """The R factor, square."""
-    R = np.asarray(np.linalg.qr(A, mode="r"))
-    return np.pad(R, [(0, A.shape[1] - len(R)), (0, 0)])
 
 
 def revealed(torque: Sequence[Array], sigma: Array, least: float) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from inertica.robot.layout import Parameters
 
 Array = NDArray[np.float64]
 
-OWN = (DETERMINED, WEAK, FIXED)
+SEPARATELY_KNOWN = (DETERMINED, WEAK, FIXED)
 """Labels of parameters with an interval of their own without a prior."""
 
 
@@ -64,6 +64,8 @@ def noise_intervals(estimate: Estimate, prior: Parameters) -> Array:
         b = len(estimate.beta)
         known = np.zeros((b, b)) if estimate.covariance is None else estimate.covariance
         spread = standard_covariance(estimate.base, known, prior)
-        unconstrained = np.array([label in OWN for label in trust_labels(estimate.base, estimate.beta, estimate.std).values()])
+        unconstrained = np.array(
+            [label in SEPARATELY_KNOWN for label in trust_labels(estimate.base, estimate.beta, estimate.std).values()]
+        )
     reach = np.where(unconstrained, INTERVAL * np.sqrt(np.maximum(np.diag(spread), 0.0)), np.inf)
     return np.column_stack([chi - reach, chi + reach])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.identifiability.labels import COMBINED, DETERMINED, FIXED, INTERVAL, UNIDENTIFIABLE, WEAK, known_well
+from inertica.identifiability.labels import COMBINED, DETERMINED, FIXED, INTERVAL, UNIDENTIFIABLE, WEAK, well_determined
 from inertica.physical.body import PossibleBody, resolved_combinations
 
 Array = NDArray[np.float64]
@@ -55,7 +55,7 @@ class FirstMoment:
         return sign + "xyz"[along[0]] if len(along) == 1 else None
 
 
-def trusted(
+def load_labels(
     known: NDArray[np.bool_], silent: NDArray[np.bool_], values: Array, std: Array, body: PossibleBody
 ) -> tuple[str, ...]:
     """(10,) labels.
@@ -70,7 +70,7 @@ def trusted(
         body: the nearest real body.
     """
     well = np.zeros(10, bool)
-    well[known] = known_well(values[known], std[known])
+    well[known] = well_determined(values[known], std[known])
     agrees = (np.abs(body.values - values) <= INTERVAL * std) & (body.lower * body.upper > 0.0)
     words = np.where(well & agrees, DETERMINED, np.where(known, WEAK, np.where(silent, UNIDENTIFIABLE, COMBINED)))
     return tuple(str(w) for w in words)
@@ -107,7 +107,7 @@ def _combinations(
     weights = V.T @ A  # one combination per row
     std, means = np.sqrt(np.maximum(variance, 0.0)), weights @ values[places]
     agrees = np.abs(weights @ body.values[places] - means) <= INTERVAL * std
-    well = known_well(means, std) & agrees & (std > 0.0)
+    well = well_determined(means, std) & agrees & (std > 0.0)
     moments = [_moment(c, v, s, places) for c, v, s in zip(weights[well], means[well], std[well], strict=True)]
     return [m for m in moments if m is not None]
 

@@ -29,7 +29,7 @@ def add_scores(rows: Any, factor: Any, residual: Any, columns: Any, scaled: Any,
 
 
 @njit(**_OPTIONS)
-def add_earlier(series: Any, kernel: Any, out: Any) -> None:
+def add_lagged(series: Any, kernel: Any, out: Any) -> None:
     """out[:, t] += sum over lags l = 1, 2, ... of kernel[l - 1] series[:, t - l]; (b, m) both."""
     for c in range(series.shape[0]):
         for lag in range(1, kernel.shape[0] + 1):

@@ -22,13 +22,13 @@ from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError, TooFewSamplesError
+from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.forms import row_form
-from inertica.estimators.rows_there import gpu_decimated, gpu_factors, memory_of, resident
+from inertica.estimators.gpu_rows import gpu_decimated, gpu_factors, memory_of, resident
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.layout import Parameters
-from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -451,10 +451,9 @@ def _own_residual(factor: JointFactor) -> tuple[float, int]:
     unit = factor.R / scale
     if _regular(unit):
         return factor.rest, len(scale)
-    with one_thread():
-        U, s, _ = np.linalg.svd(unit)
-    rank = int(np.count_nonzero(s > DEPENDENT * s[0])) if len(s) and s[0] > 0.0 else 0
-    outside = (U.T @ factor.z)[rank:]
+    svd = ScaledSvd.of(unit, DEPENDENT)
+    rank = int(np.count_nonzero(svd.known))
+    outside = (svd.U.T @ factor.z)[rank:]
     return float(np.hypot(np.linalg.norm(outside), factor.rest)), rank
 
 

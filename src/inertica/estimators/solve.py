@@ -42,7 +42,7 @@ class Composed:
 
     solve: LinearSolve
     kind: ClassVar[str]
-    own: ClassVar[frozenset[Capability]]
+    method_capabilities: ClassVar[frozenset[Capability]]
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Composed:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return self.own | self.solve.capabilities
+        return self.method_capabilities | self.solve.capabilities
 
 
 @dataclass(frozen=True)

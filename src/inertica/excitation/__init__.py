@@ -26,13 +26,13 @@ if TYPE_CHECKING:
         write_ros2,
     )
     from inertica.excitation.fourier import Fourier, FourierBlend
-    from inertica.excitation.given import design_several, information, information_of
     from inertica.excitation.multisine import Multisine
     from inertica.excitation.optimal import Design, Violation, design, evaluate, violations
     from inertica.excitation.payload import LoadDeterminant
     from inertica.excitation.safety import require_limits, safe_start, surroundings, usual_floor
     from inertica.excitation.sampled import INTERPOLATIONS, Sampled
     from inertica.excitation.search import Progress, Search
+    from inertica.excitation.several import design_several, information, information_of
     from inertica.excitation.solids import Obstacle, Plane
     from inertica.excitation.splines import QuinticPoints, Spline
     from inertica.excitation.tables import read_samples, write_samples
@@ -80,7 +80,7 @@ _HOME = {
         "Fourier",
         "FourierBlend",
     ),
-    "given": (
+    "several": (
         "design_several",
         "information",
         "information_of",

@@ -182,7 +182,9 @@ class Collisions:
         robot = self.description.robot
         out = np.zeros((len(self.pairs), robot.n))
         for k, pair in enumerate(self.pairs):
-            first, second = (_arms(robot, j, self._bounds[j]) for j in (pair.first, BASE if pair.second is None else pair.second))
+            first, second = (
+                _max_lever_arms(robot, j, self._bounds[j]) for j in (pair.first, BASE if pair.second is None else pair.second)
+            )
             shared = (first > 0.0) & (second > 0.0)  # joints that carry both do not change their distance
             out[k] = np.where(shared, 0.0, first + second)
         return out
@@ -290,7 +292,7 @@ class Collisions:
         return self._with(self.pairs)
 
 
-def _arms(robot: Robot, link: int, bound: float) -> Array:
+def _max_lever_arms(robot: Robot, link: int, bound: float) -> Array:
     """(n,) furthest that a point of a link can be from each joint that carries it; one for sliding joints."""
     out = np.zeros(robot.n)
     if link == BASE:

@@ -289,6 +289,7 @@ def _inverse_smallest(s: Array, p: float) -> tuple[float, Array]:
 
 
 def _singular_values(W: Array) -> Array:
+    # of W itself, not of W'W, whose small eigenvalues would drown in rounding
     return np.asarray(np.linalg.svd(W, compute_uv=False), float)
 
 

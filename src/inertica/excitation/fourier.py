@@ -132,6 +132,7 @@ class FourierBlend(Series):
 
     @classmethod
     def still(cls, duration: float, start: ArrayLike, harmonics: int, end: ArrayLike | None = None) -> FourierBlend:
+        """A trajectory of this family without oscillation: from `start` to `end`, or at rest."""
         first = row(start, "start")
         zero = np.zeros((harmonics, len(first)))
         return cls(duration, first, first if end is None else row(end, "end"), zero, zero)

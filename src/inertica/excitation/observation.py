@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.resident import MemorySpace
+from inertica.dynamics.triangle import stacked_factor
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Array, Samples
 
@@ -29,14 +30,14 @@ class Observation:
         columns: parameters (indices into the layout) whose columns form W: kept ones for base parameters.
         weights: per joint factor on the rows, for instance 1/sigma of the torque noise; all one when not given.
         scale: factor on all rows, for instance sqrt(samples per grid point).
-        given: (k, columns) rows known from earlier logs, stacked below W; see `stacked_factors`.
+        earlier: (k, columns) rows known from earlier logs, stacked below W; see `stacked_factors`.
     """
 
     engine: Engine
     columns: tuple[int, ...]
     weights: tuple[float, ...] | None = None
     scale: float = 1.0
-    given: Array | None = None
+    earlier: Array | None = None
     _buffer: dict[int, Array] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -68,18 +69,19 @@ class Observation:
     def stacked(self, motion: Samples) -> Array:
         """(rows, columns): W of one motion above the rows already given; a new array."""
         W = self.matrix(motion).reshape(-1, len(self.columns))
-        return W.copy() if self.given is None else np.vstack([W, self.given])
+        return W.copy() if self.earlier is None else np.vstack([W, self.earlier])
 
     def grams(self, motion: Samples, candidates: int) -> Array:
         """(B, columns, columns): W'W of B motions of equal length that follow each other, the given rows included."""
-        memory = getattr(self.engine.target, "memory", None)
+        memory = self.engine.target.memory
         if memory is None:
             W = self.matrix(motion).reshape(candidates, -1, len(self.columns))
             grams = np.matmul(W.transpose(0, 2, 1), W)
         else:
             grams = self._grams_there(motion, candidates, MemorySpace(memory))
-        if self.given is not None:
-            grams += self.given.T @ self.given
+        if self.earlier is not None:
+            # information of earlier logs adds up with that of the new motion
+            grams += self.earlier.T @ self.earlier
         return grams
 
     def _grams_there(self, motion: Samples, candidates: int, place: MemorySpace) -> Array:
@@ -98,6 +100,7 @@ class Observation:
         """Gradients with respect to q, dq, ddq (M, n) of a criterion whose gradient with respect to W is G (M, n, columns)."""
         M, n, _ = G.shape
         chi = np.zeros((M, n, self.engine.layout.size))
+        # d(sum G.W) = d(torque) with the weights G in the place of the parameters: one pass of torque derivatives
         chi[:, :, list(self.columns)] = G * self._rows[:, None]
         q, dq, ddq = (np.repeat(x, n, axis=0) for x in motion)
         derivatives = self.engine.torque_derivatives(q, dq, ddq, chi.reshape(M * n, -1))
@@ -110,4 +113,4 @@ def stacked_factors(factors: Sequence[Array], columns: int) -> Array | None:
     for R in factors:
         if np.ndim(R) != 2 or np.shape(R)[1] != columns:
             raise InputError(f"a given factor has shape {np.shape(R)}; expected {columns} columns, the base parameters")
-    return np.asarray(np.linalg.qr(np.vstack(list(factors)), mode="r")) if factors else None
+    return stacked_factor(*factors) if factors else None

@@ -30,12 +30,12 @@ class LoadDeterminant:
 
     Args:
         columns: (b, k) what the parameters of the load add to base parameters; those that no torque depends on left out.
-        own: (b, f) friction of the loaded record.
+        friction: (b, f) directions of beta in which the loaded record has friction of its own.
         robot: (b, b) information on the robot; None when it is known, or the same motion is recorded without load, too.
     """
 
     columns: Array
-    own: Array
+    friction: Array
     robot: Array | None = None
     full: bool = False
 
@@ -49,7 +49,7 @@ class LoadDeterminant:
 
     def information(self, M: Array) -> Array:
         """(k, k) on the load, of the information M (b, b) of a record."""
-        C, P, f = self._map()
+        C, P, f = self._stacked_columns()
         N = C.T @ M @ C + P
         N[:f, :f] += _ridge(N[:f, :f])
         return np.asarray(N[f:, f:] - N[f:, :f] @ np.linalg.solve(N[:f, :f], N[:f, f:]))
@@ -59,7 +59,7 @@ class LoadDeterminant:
 
     def smooth(self, observe: Observation, motion: Samples, p: float) -> tuple[float, Samples]:
         W = observe.stacked(motion)
-        C, P, f = self._map()
+        C, P, f = self._stacked_columns()
         N = C.T @ (W.T @ W) @ C + P
         N = N + _ridge(N)
         inner = N[:f, :f]
@@ -68,16 +68,16 @@ class LoadDeterminant:
         return value, observe.gradient(motion, rows_of(2.0 * W @ by_M, motion))
 
     def _value(self, M: Array) -> float:
-        C, P, f = self._map()
+        C, P, f = self._stacked_columns()
         N = C.T @ M @ C + P
         N = N + _ridge(N)
         (sign, whole), (_, inner) = np.linalg.slogdet(N), np.linalg.slogdet(N[:f, :f])
         return float(inner - whole) if sign > 0.0 else np.inf
 
-    def _map(self) -> tuple[Array, Array, int]:
+    def _stacked_columns(self) -> tuple[Array, Array, int]:
         """(b, m) columns of everything unknown, load last; (m, m) what is known before; how many are not of the load."""
         b = len(self.columns)
-        first = self.own if self.robot is None else np.hstack([np.eye(b), self.own])
+        first = self.friction if self.robot is None else np.hstack([np.eye(b), self.friction])
         C = np.hstack([first, self.columns])
         P = np.zeros((C.shape[1], C.shape[1]))
         if self.robot is not None:

@@ -18,7 +18,7 @@ Cost = Callable[[Array], Array]
 INERTIA, ATTRACTION = 0.7298, 1.4962
 """Constriction weights of Clerc and Kennedy."""
 
-AT_ONCE = 24
+BATCH = 24
 """Polls of a pattern search that are evaluated together; those behind the first that improves do not count."""
 
 
@@ -87,7 +87,7 @@ def pattern_search(
     used, iterations, turn, idle = 1, 0, 0, 0
     history = [(1, best)]
     while used < evaluations and step >= finest:
-        polls = (turn + np.arange(min(AT_ONCE, 2 * k - idle))) % (2 * k)
+        polls = (turn + np.arange(min(BATCH, 2 * k - idle))) % (2 * k)
         trials = np.repeat(x[None], len(polls), axis=0)
         trials[np.arange(len(polls)), polls % k] += np.where(polls < k, step, -step) * width[polls % k]
         values = cost(np.clip(trials, low, high))

@@ -279,6 +279,7 @@ def null_space(conditions: ArrayLike) -> Array:
     """(M, k) orthonormal columns that every row of `conditions` (c, M) maps to zero."""
     C = np.asarray(conditions, float)
     C = C / np.linalg.norm(C, axis=1, keepdims=True)
+    # the null space of the conditions at the ends: coefficients in it are free
     _, s, Vt = np.linalg.svd(C, full_matrices=True)
     return np.ascontiguousarray(Vt[np.sum(s > 1e-12) :].T)
 

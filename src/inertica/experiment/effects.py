@@ -114,6 +114,7 @@ def stretched(description: Description, share: float, joint: int = 2) -> Descrip
 
 
 def _with_robot(description: Description, robot: Robot) -> Description:
+    """The description of another robot with the same terms and parameter values."""
     layout = replace(description.layout, robot=robot)
     prior = description.prior
     return replace(description, robot=robot, layout=layout, prior=Parameters(layout, prior.values, prior.shapes, prior.origin))

@@ -134,7 +134,7 @@ class Track:
 _FOLLOWED: list[tuple[ControlLoop, tuple[Array, ...], dict[str, Array]]] = []
 """What loops followed of motions that cannot have changed since; the latest last."""
 
-KEPT = 4
+MAX_CACHED = 4
 
 
 def _followed(loop: ControlLoop, samples: tuple[Array, ...], prior: Parameters | None) -> dict[str, Array]:
@@ -146,7 +146,7 @@ def _followed(loop: ControlLoop, samples: tuple[Array, ...], prior: Parameters |
     if not loop.feedforward and not any(x.flags.writeable for x in samples):
         for signal in reference.values():
             signal.setflags(write=False)
-        _FOLLOWED[:] = [*_FOLLOWED[1 - KEPT :], (loop, samples, reference)]
+        _FOLLOWED[:] = [*_FOLLOWED[1 - MAX_CACHED :], (loop, samples, reference)]
     return reference
 
 

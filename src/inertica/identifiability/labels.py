@@ -65,7 +65,7 @@ def trust_labels(
         [kinds[name] == "alone" and name not in fixed_names for name in (base.layout.names[k] for k in base.retained)], bool
     )
     sure = np.zeros(len(value), bool)
-    sure[alone & resolved] = known_well(value[alone & resolved], spread[alone & resolved])
+    sure[alone & resolved] = well_determined(value[alone & resolved], spread[alone & resolved])
     out: dict[str, str] = {}
     position = {int(k): i for i, k in enumerate(base.retained)}
     grouped = {int(k): base.K[:, i] != 0.0 for i, k in enumerate(base.eliminated)}
@@ -86,7 +86,7 @@ def trust_labels(
     return out
 
 
-def known_well(value: ArrayLike, std: ArrayLike) -> NDArray[np.bool_]:
+def well_determined(value: ArrayLike, std: ArrayLike) -> NDArray[np.bool_]:
     """(k,) whether values with these standard deviations are known: narrow enough, and not zero though there are k of them.
 
     Holm's procedure: from the least probable on, the i-th must have an error probability below FAMILY / (k - i).  At a relative

@@ -72,6 +72,7 @@ def _tangent_half(program: Program, metric: Metric, chi: Array, held: bool = Tru
     if not len(normals):
         return np.asarray(np.linalg.inv(metric.M))
     N = _null_space(normals, len(program.scale))
+    # half half' = N (N'M'M N)^-1 N', the covariance within the directions N that active constraints leave free
     return np.asarray(N @ np.linalg.inv(np.linalg.qr(metric.M @ N, mode="r")))
 
 
@@ -106,6 +107,7 @@ def _touching(block: Block, chi: Array) -> Array:
 def _null_space(rows: Array, size: int) -> Array:
     if not len(rows):
         return np.eye(size)
+    # the null space: directions that move no active constraint
     _, s, Vt = np.linalg.svd(rows)
     return np.asarray(Vt[int(np.count_nonzero(s > 1e-9 * s[0])) :].T)
 

@@ -138,6 +138,7 @@ class _CholeskyFit:
         The point, the steps it took, and whether the last stage converged.
         """
         theta, count, arrived = self.chart.theta(start), 0, True
+        # singular directions of data and prior, so that the strongest can be weakened to a limit, which rises decade by decade
         _, s, Vt = np.linalg.svd(self.metric.M)
         decades = int(np.ceil(np.log10(s[0] / s[-1])))
         for limit in [*(s[-1] * 10.0 ** np.arange(1, decades)), np.inf]:

@@ -51,7 +51,7 @@ class SolveError(InerticaError):
 
 @dataclass(frozen=True, eq=False)
 class ConeSolution:
-    """What a constrained solve found.
+    """Result of a constrained solve.
 
     Args:
         chi: (P,).

@@ -268,6 +268,7 @@ class Plane:
         k = E.shape[1]
         if not len(E):
             return cls(np.zeros(k), np.eye(k))
+        # equations may be dependent, such as two statements about the same link
         U, s, Vt = np.linalg.svd(E)
         rank = int(np.count_nonzero(s > 1e-10 * s[0])) if len(s) else 0
         origin = -Vt[:rank].T @ ((U.T @ e)[:rank] / s[:rank])

@@ -217,10 +217,10 @@ class Equal:
 class Custom:
     """Blocks made elsewhere, in the layout's order of parameters."""
 
-    given: Sequence[Block] = field(default=())
+    prebuilt: Sequence[Block] = field(default=())
 
     def blocks(self, reference: Reference) -> Iterator[Block]:
-        yield from self.given
+        yield from self.prebuilt
 
 
 def symmetric(link: int, planes: str) -> tuple[Equal, ...]:

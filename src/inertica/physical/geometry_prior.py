@@ -95,6 +95,7 @@ def weighed(prior: Parameters, motions: Sequence[Motion]) -> Parameters:
         links = np.asarray(engine.inverse_dynamics(q, dq, ddq, bodies, prior.shapes))
         for j in range(prior.layout.robot.n):
             others = np.column_stack([q[:, j], dq[:, j], np.sign(dq[:, j]), ddq[:, j], np.ones(len(use))])
+            # columns of unit length: the projection must not depend on units
             Q = np.linalg.qr(others / np.maximum(np.linalg.norm(others, axis=0), np.finfo(float).tiny))[0]
             x, y = (z - Q @ (Q.T @ z) for z in (links[:, j], tau[:, j]))
             weight = 1.0 / max(float(tau[:, j] @ tau[:, j]), np.finfo(float).tiny)

@@ -52,6 +52,7 @@ def near(cones: ConeSet, x: Array) -> tuple[Array, float]:
     limit[0, k] = 1.0
     A = np.vstack([limit, np.column_stack([-cones.F, cones.middle])])
     right = np.concatenate([[_DEEP], cones.f])
+    # the last unknown is the depth: it is made as large as the constraints allow, up to the limit of the first cone
     cone_types = [clarabel.NonnegativeConeT(1), *cones.cones]
     P = sp.csc_matrix(sp.diags(np.concatenate([np.full(k, 2.0 * _NEAR), [1e-9]])))
     q = np.concatenate([-2.0 * _NEAR * x, [-1.0]])

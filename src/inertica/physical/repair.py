@@ -44,7 +44,7 @@ _FINE = 1e-4
 _DUST = 1e-10
 """Changes below this share of a parameter's scale are rounding, far inside the margin."""
 
-_KEPT = 1e-8
+_TOLERANCE = 1e-8
 """A statement missed by less is kept, and a plain zero is no fault of a sign."""
 
 
@@ -132,7 +132,7 @@ def _affected(
         touch = np.asarray(np.any(block.F != 0.0, axis=0))
         touches.append(touch)
         no_body = block.cone == "semidefinite" and empty[touch].all()  # a link without values is no fault
-        if slack(block, values) < (0.0 if block.cone == "semidefinite" else -_KEPT) and not no_body:
+        if slack(block, values) < (0.0 if block.cone == "semidefinite" else -_TOLERANCE) and not no_body:
             broken.append(touch)
     apart = empty & hold_empty
     for _, where in layout.bodies:  # unless something is said of this very link
@@ -186,7 +186,7 @@ def _same_base(reference: Reference, base: BaseModel, values: Array) -> list[Blo
     ]
 
 
-def inconsistent(parameters: Parameters) -> tuple[str, ...]:
+def inconsistent_names(parameters: Parameters) -> tuple[str, ...]:
     """Names of links and drives that no real robot has; empty for a consistent model."""
     links = [
         parameters.layout.robot.joints[b.link].link

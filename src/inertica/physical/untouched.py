@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 SILENT = 1e-6
 """Standard deviations of a row."""
 
-MOVED = 1e-6
+CHANGED = 1e-6
 """Part of its size by which a parameter must move to be worth a word; bounds are kept with a margin below that."""
 
 COSTLY = 3.84
@@ -44,7 +44,7 @@ def holdable(program: Program, silent: Mask) -> Mask:
 def moved_sentence(program: Program, silent: Mask, chi: Array) -> tuple[str, ...]:
     """What has moved although no data depend on it, and why."""
     reference = program.reference
-    changed = silent & (np.abs(chi - reference.values) > MOVED * reference.scale)
+    changed = silent & (np.abs(chi - reference.values) > CHANGED * reference.scale)
     if not changed.any():
         return ()
     empty = np.zeros(len(chi), bool)

@@ -41,10 +41,10 @@ class CompactGaussian:
         """Samples on either side that a smoothed value is made of."""
         return max(1, int(np.ceil(REACH * self.sigma)))
 
-    def smooth(self, x: Array, rows: NDArray[np.intp], later: float = 0.0) -> Array:
-        """(M, k) columns of x (N, k) smoothed about the samples `rows`, read `later` seconds later (any part of a sample)."""
-        whole = round(later * self.rate)
-        return self._summed(x, rows + whole, self._weights(later * self.rate - whole))
+    def smooth(self, x: Array, rows: NDArray[np.intp], shift: float = 0.0) -> Array:
+        """(M, k) columns of x (N, k) smoothed about the samples `rows`, read `shift` seconds later (any part of a sample)."""
+        whole = round(shift * self.rate)
+        return self._summed(x, rows + whole, self._weights(shift * self.rate - whole))
 
     def slope(self, x: Array, rows: NDArray[np.intp]) -> Array:
         """(M, k) time derivative of the smoothed columns."""

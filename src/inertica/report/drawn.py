@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.identifiability.labels import INTERVAL
 from inertica.numbers import number, percent
 from inertica.report import html
 from inertica.report.data import Record, friction_laws
@@ -103,7 +104,7 @@ def _where(fitted: Sequence[Record]) -> str:
 def _correlations(joints: Sequence[Joint], white: Whiteness, step: float, count: int) -> Sequence[str]:
     rho = white.autocorrelation
     t = np.asarray(step * np.arange(rho.shape[1]), float)
-    band = 1.96 / np.sqrt(count)
+    band = INTERVAL / np.sqrt(count)
     out = []
     for j, joint in enumerate(joints):
         limits = [Series(t[[0, -1]], np.full(2, s * band), "measured", "thin") for s in (-1.0, 1.0)]

@@ -179,7 +179,7 @@ def residual(subject: Subject) -> Any:
         upper.plot(x, np.exp(-0.5 * ((x - e.mean()) / spread) ** 2) / (spread * np.sqrt(2 * np.pi)), color=ORANGE)
         upper.set(title=figure_text(subject.joint(j).name), xlabel=f"residual ({subject.joint(j).effort_unit})", yticks=[])
         lags = subject.log.step * np.arange(white.autocorrelation.shape[1])
-        band = 1.96 / np.sqrt(len(e))
+        band = INTERVAL / np.sqrt(len(e))
         lower.axhspan(-band, band, color="#dddddd", lw=0)
         lower.plot(lags, white.autocorrelation[j], color=BLUE)
         lower.set(xlabel="lag (s)", ylim=(-0.5, 1.02), xlim=(0, lags[-1]))

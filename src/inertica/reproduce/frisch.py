@@ -142,10 +142,10 @@ class Study:
         box = shape.box(JointLimits(robot, robot.limits))
         assert box is not None  # limits of points are bounds on the coefficients themselves
         observe = observation(self.model.engine, base_model(self.model.description.layout))
-        at_once = STATES_AT_ONCE // POINTS
+        batch = STATES_AT_ONCE // POINTS
 
         def cost(x: Array) -> Array:
-            parts = [x[i : i + at_once] for i in range(0, len(x), at_once)]
+            parts = [x[i : i + batch] for i in range(0, len(x), batch)]
             return np.concatenate([self.cost.values(observe, shape.motion(p), len(p)) for p in parts])
 
         first, second = (QUICK_SEARCH, QUICK_SEARCH) if self.quick else (SWARM, PATTERN)

@@ -22,7 +22,7 @@ RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 LINES = 400
 """Lines of progress kept of a job."""
 
-AT_ONCE = 2
+MAX_RUNNING = 2
 """Jobs that run at the same time."""
 
 WORK = ".work"
@@ -102,8 +102,8 @@ class Jobs:
             InputError: as many as may run are running.
         """
         with self._lock:
-            if sum(job.state == RUNNING for job in self._all) >= AT_ONCE:
-                raise InputError(f"{AT_ONCE} jobs are running already; wait for one of them, or cancel it")
+            if sum(job.state == RUNNING for job in self._all) >= MAX_RUNNING:
+                raise InputError(f"{MAX_RUNNING} jobs are running already; wait for one of them, or cancel it")
             if new_name is not None:
                 alike = (job for job in self._all if job.state == RUNNING and (job.room, job.name) == (room, name))
                 asked = {**asked, "name": new_name({job.asked["name"] for job in alike})}

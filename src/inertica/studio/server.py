@@ -57,7 +57,7 @@ BODY = 2**20
 MESSAGE = 4096
 """Largest message of a socket."""
 
-LATER = 4.0
+WARM_UP_DELAY = 4.0
 """Seconds after the start when a worker is made ready: the first page comes first."""
 
 KINDS = {"model": (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".stl", ".obj", ".dae"),
@@ -105,7 +105,7 @@ class Studio:
     @contextlib.asynccontextmanager
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
-        ready = self._loop.call_later(LATER, self._loop.run_in_executor, None, self.jobs.warm) if self.warm else None
+        ready = self._loop.call_later(WARM_UP_DELAY, self._loop.run_in_executor, None, self.jobs.warm) if self.warm else None
         yield
         if ready is not None:
             ready.cancel()

@@ -202,28 +202,28 @@ class _Deviation:
 class _Linear:
     """Scores of a fit and of its replicas."""
 
-    own: Scores
+    data: Scores
     replicas: tuple[Scores, ...]
 
     def given(self, family: str) -> _Linear:
-        known = self.own.members(family)
-        return _Linear(self.own.given(known), tuple(s.given(known) for s in self.replicas))
+        known = self.data.members(family)
+        return _Linear(self.data.given(known), tuple(s.given(known) for s in self.replicas))
 
     def deviation(self, family: str) -> _Deviation:
-        testable = self.own.testable & np.all([s.testable for s in self.replicas], axis=0)
-        members = [i for i in self.own.members(family) if testable[i]]
+        testable = self.data.testable & np.all([s.testable for s in self.replicas], axis=0)
+        members = [i for i in self.data.members(family) if testable[i]]
         if not members:
             return _Deviation()
         R = len(self.replicas)
         d = np.array([s.sizes[members] for s in self.replicas])
-        std = self.own.std[members]
+        std = self.data.std[members]
         scatter = np.sqrt(np.mean(np.sum((d - d.mean(axis=0)) ** 2, axis=0) / (R - 1) / std**2))
-        away = self.own.sizes[members] - d.mean(axis=0)
+        away = self.data.sizes[members] - d.mean(axis=0)
         z = away / (std * np.sqrt(1.0 + 1.0 / R) * max(1.0, float(scatter)))
         sides = 1.0 if family in ONE_SIDED else 2.0
         i = int(np.argmax(z if family in ONE_SIDED else np.abs(z)))
         log_p = min(0.0, float(np.log(sides * len(z)) + log_ndtr(-z[i] if family in ONE_SIDED else -abs(z[i]))))
-        direction = self.own.directions[members[i]]
+        direction = self.data.directions[members[i]]
         return _Deviation(direction, direction.joint, float(z[i]), log_p, float(away[i]))
 
 

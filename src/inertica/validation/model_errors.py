@@ -167,6 +167,7 @@ def _lean(rigid: _Rigid, thin: Motion) -> Columns:
     g, still = np.array(robot.gravity), np.zeros_like(thin.q)
     if not g.any():
         return Columns((), np.zeros((*thin.q.shape, 0)))
+    # two directions normal to gravity, in which a mount may lean
     across = np.linalg.svd(g[None])[2][1:]
     upright = rigid.torque(robot, thin.q, still, still)
     turned = [rigid.torque(robot.with_gravity(g + STEP * np.cross(a, g)), thin.q, still, still) for a in across]

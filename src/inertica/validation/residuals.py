@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.documents import Derived
 from inertica.estimators.covariance import autocorrelation
+from inertica.identifiability.labels import INTERVAL
 
 Array = NDArray[np.float64]
 
@@ -224,7 +225,7 @@ class Whiteness:
     @classmethod
     def of(cls, error: Array, lags: int = 20) -> Whiteness:
         rho = np.array([autocorrelation(r, lags) for r in error.T])
-        band = 1.96 / np.sqrt(len(error))
+        band = INTERVAL / np.sqrt(len(error))
         outside = tuple(float(x) for x in np.mean(np.abs(rho[:, 1:]) > band, axis=1))
         scaled = (error - error.mean(axis=0)) / np.maximum(error.std(axis=0), 1e-300)
         return cls(rho, outside, tuple(_normal_p(r) for r in scaled.T))

@@ -31,7 +31,7 @@ ones are too small to matter."""
 LONGEST = 30_000
 """Averages of a record that are looked at, from its middle."""
 
-AT_ONCE = 64
+CHUNK = 64
 """k worked out together."""
 
 SPACING = 0.8
@@ -131,7 +131,7 @@ def _fastest(motion: Motion, wanted: list[Array]) -> float:
 
 def _joint(joint: int, wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> Harmonics:
     """A few k at a time."""
-    parts = [_some(wanted[k : k + AT_ONCE], records) for k in range(0, max(len(wanted), 1), AT_ONCE)]
+    parts = [_some(wanted[k : k + CHUNK], records) for k in range(0, max(len(wanted), 1), CHUNK)]
     size = np.concatenate([part[0] for part in parts])
     spread = np.concatenate([part[1] for part in parts]) if records[0][3] is not None else None
     return Harmonics(joint, wanted, size, spread)

@@ -19,8 +19,8 @@ from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.change import LoadChange
 from inertica.estimators.registry import method as method_named
+from inertica.excitation.default_motion import default_motion
 from inertica.excitation.files import load_trajectory
-from inertica.excitation.own import own_motion
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment import Experiment
 from inertica.experiment.tuned import tuned
@@ -72,7 +72,7 @@ class Rehearsal:
     experiment: Experiment
     trajectory: Trajectory
     options: SimulateOptions
-    said: str = ""
+    note: str = ""
 
     def logs(self) -> Iterator[Log]:
         """One log after the other, each with noise of its own."""
@@ -117,8 +117,8 @@ def rehearsal(
     )
     said = ""
     if trajectory is None:
-        designed = own_motion(description, say=progress or (lambda _: None))
-        trajectory, said = designed.trajectory, designed.said
+        designed = default_motion(description, say=progress or (lambda _: None))
+        trajectory, said = designed.trajectory, designed.note
     own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     sensors = replace(plainly.sensors, **options.sensed)
     return Rehearsal(replace(plainly, sensors=sensors, integrator=options.integrator), own, options, said)

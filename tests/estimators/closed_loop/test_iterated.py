@@ -308,7 +308,7 @@ def test_gains_of_a_six_joint_arm() -> None:
 def test_what_is_not_told_apart_is_kept() -> None:
     R = np.array([[100.0, 100.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 100.0]])
     step = separated(R, R @ np.array([0.1, 0.0, -0.2]))
-    assert len(step.kept) == 1 and step.kept[0] in (0, 1) and np.isinf(step.std[step.kept[0]])
+    assert len(step.unresolved) == 1 and step.unresolved[0] in (0, 1) and np.isinf(step.std[step.unresolved[0]])
     np.testing.assert_allclose(step.change[2], -0.2)
     assert step.std[2] == pytest.approx(np.hypot(0.01, FLOOR))
 

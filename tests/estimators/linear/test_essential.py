@@ -45,7 +45,7 @@ def test_elimination_is_that_of_brute_force(problem, ratio, relative):
     target = np.concatenate([x / s for x, s in zip(y, sigma, strict=True)])
     kept, beta, history = brute_force(A, target, ratio, relative)
     found = eliminate(system.stacked(1.0 / sigma), len(target), problem.base.names, ratio, relative)
-    assert list(found.kept) == kept and 5 < len(kept) < problem.base.rank
+    assert list(found.retained) == kept and 5 < len(kept) < problem.base.rank
     np.testing.assert_allclose(found.beta[kept], beta, rtol=1e-6)
     np.testing.assert_allclose([found.residual, *(d.residual for d in found.dropped)], history, rtol=1e-9)
     assert [d.name for d in found.dropped] == [problem.base.names[i] for i in _order(A, target, len(found.dropped))]

@@ -47,10 +47,10 @@ def _header(program: CodeProgram) -> str:
     prototypes = "\n".join(f"/* {_says(f)} */\n{_prototype(program, f)};\n" for f in program.functions)
     return (
         f"{_comment(program)}\n#ifndef {upper}_H\n#define {upper}_H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
-        f"#define {upper}_JOINTS {program.model.n}\n#define {upper}_PARAMETERS {len(program.model.kept)}\n\n"
+        f"#define {upper}_JOINTS {program.model.n}\n#define {upper}_PARAMETERS {len(program.model.retained)}\n\n"
         f"extern const char *const {name}_joint_names[{program.model.n}];\n"
-        f"extern const char *const {name}_parameter_names[{len(program.model.kept)}];\n"
-        f"extern const double {name}_parameters[{len(program.model.kept)}];\n\n{prototypes}\n"
+        f"extern const char *const {name}_parameter_names[{len(program.model.retained)}];\n"
+        f"extern const double {name}_parameters[{len(program.model.retained)}];\n\n{prototypes}\n"
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
     )  # fmt: skip
 
@@ -62,8 +62,8 @@ def _source(program: CodeProgram) -> str:
     parts = [
         f'{_comment(program)}\n#include <math.h>\n\n#include "{name}.h"\n\n{_HELPERS}',
         f"const char *const {name}_joint_names[{model.n}] = {{{_strings(model.layout.robot.joint_names)}}};\n",
-        f"const char *const {name}_parameter_names[{len(model.kept)}] = {{{_strings(program.parameter_names)}}};\n",
-        f"const double {name}_parameters[{len(model.kept)}] = {{\n{values}\n}};\n",
+        f"const char *const {name}_parameter_names[{len(model.retained)}] = {{{_strings(program.parameter_names)}}};\n",
+        f"const double {name}_parameters[{len(model.retained)}] = {{\n{values}\n}};\n",
         *(_function(program, f) for f in program.functions),
     ]
     return "\n".join(parts)
@@ -97,7 +97,7 @@ def _strings(names: Sequence[str]) -> str:
 
 def _test(program: CodeProgram, expected: Expected) -> str:
     """The torques of `inverse_dynamics`, of its parts added up, and of the regressor, beside those of the engine."""
-    name, n, P = program.name, program.model.n, len(program.model.kept)
+    name, n, P = program.name, program.model.n, len(program.model.retained)
     tables = "\n".join(
         f"static const double {key}_at[{len(values)}][{n}] = {{\n{_rows(values)}\n}};"
         for key, values in (("q", expected.q), ("dq", expected.dq), ("ddq", expected.ddq), ("tau", expected.tau))

@@ -58,14 +58,14 @@ class CodeModel:
 
     Args:
         layout: robot and terms.
-        kept: parameters that are an argument, in this order; the others are zero (eliminated by regrouping) unless all are kept.
-        values: (len(kept),) of them.
+        retained: parameters that are an argument, in this order; the others are zero (eliminated by regrouping), if there are any.
+        values: (len(retained),) of them.
         shapes: values of parameters that enter nonlinearly; they are part of the text.
         baked: the values are part of the text too, and no argument.
     """
 
     layout: Layout
-    kept: tuple[int, ...]
+    retained: tuple[int, ...]
     values: Array
     shapes: Array
     baked: bool = False
@@ -77,14 +77,14 @@ class CodeModel:
     def chi(self, x: Symbols) -> list[Scalar]:
         """All parameters of the layout."""
         out: list[Scalar] = [0.0] * self.layout.size
-        for k, value in zip(self.kept, self.values.tolist() if self.baked else x["p"], strict=True):
+        for k, value in zip(self.retained, self.values.tolist() if self.baked else x["p"], strict=True):
             out[k] = value
         return out
 
 
 def functions(model: CodeModel) -> list[Function]:
     """Everything a program offers; terms with an inner state are refused with a sentence."""
-    equations, n, P = Equations(model.layout), model.n, len(model.kept)
+    equations, n, P = Equations(model.layout), model.n, len(model.retained)
     equations.require_linear("code of its dynamics")
     shapes = model.shapes.tolist()
     rest: list[Scalar] = [0.0] * n
@@ -106,7 +106,7 @@ def functions(model: CodeModel) -> list[Function]:
         return [0.5 * columns[j][i] for i in range(n) for j in range(n)]
 
     def regressor(x: Symbols) -> list[Scalar]:
-        return [row[k] for row in equations.regressor(x["q"], x["dq"], x["ddq"], shapes) for k in model.kept]
+        return [row[k] for row in equations.regressor(x["q"], x["dq"], x["ddq"], shapes) for k in model.retained]
 
     def function(
         name: str, inputs: str, result: str, shape: tuple[int, ...], summary: str, build: Callable[[Symbols], Sequence[Scalar]]

@@ -51,7 +51,7 @@ class CodeProgram:
 
     @property
     def parameter_names(self) -> list[str]:
-        return [self.model.layout.names[k] for k in self.model.kept]
+        return [self.model.layout.names[k] for k in self.model.retained]
 
 
 def body(function: Function, language: Language) -> tuple[list[str], list[str]]:

@@ -18,7 +18,7 @@ from inertica.dynamics.triangle import column_factors, stacked_factor
 
 BLOCK = 128
 
-AT_ONCE = 1 << 18
+MAX_SAMPLES = 1 << 18
 """Samples of one launch, at most; fewer where the outputs of so many would not fit."""
 
 USED = 0.4
@@ -65,7 +65,7 @@ class CudaSamples:
         common = np.concatenate([*(np.ravel(inputs[name]) for name in sizes if name not in varying), [0.0]])
         xp, width = self.device.arrays, sum(sizes[name] for name in varying)
         fits = int(USED * self.device.free) // (8 * (self.outputs + 2 * width + 1))
-        samples = max(1, min(AT_ONCE, fits, N))
+        samples = max(1, min(MAX_SAMPLES, fits, N))
         for first in range(0, N, samples):
             part = slice(first, min(first + samples, N))
             count = part.stop - part.start

@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 
 from inertica.dynamics.cuda.device import Device
-from inertica.dynamics.cuda.write import body, resource, structure, word
+from inertica.dynamics.cuda.write import body, c_struct, resource, word
 from inertica.dynamics.kernels import Array, Kernel
 
 BLOCK = 32
@@ -27,7 +27,7 @@ class CudaScan:
         fields = body(kernel, lambda key: f"s.{word(key[0])}[{key[1]}]", lambda key: f"s.{word(key[0])}[{key[1]}]")
         head = f"#define BLOCK {BLOCK}\n#define STATES {self.states}\n__constant__ double row[{self.shared + 1}];\n"
         text = f"INLINE void STEP(State &s) {{\n{fields}\n}}\n"
-        record = structure("State", {"row": 1, "state": self.states})
+        record = c_struct("State", {"row": 1, "state": self.states})
         self._turn = Lock()
         self.module = device.compile("\n".join([resource("shell.cu"), head, record, text, resource("scan.cu")]))
 

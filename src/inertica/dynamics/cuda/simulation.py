@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from inertica.dynamics.cuda.device import Device, Module
-from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
+from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, c_struct, resource, word
 from inertica.dynamics.kernels import Array, Kernel, Loop, Normals, Reference, Runs
 from inertica.dynamics.noise import round_keys
 from inertica.dynamics.resident import Resident
@@ -40,19 +40,19 @@ class _Layout:
     """Where the fields of a run lie; those not listed change, and are members of its state.
 
     Args:
-        own: name -> first place, those that every run keeps for itself.
+        per_run: name -> first place, those that every run has for itself.
         common: name -> first place, those that are the same for all runs.
         block: runs of a block.
     """
 
-    own: Mapping[str, int]
+    per_run: Mapping[str, int]
     common: Mapping[str, int]
     block: int
 
     def read(self, key: Key) -> str:
         name, number = key
-        if name in self.own:
-            return f"fixed[{self.own[name] + number} * {self.block}]"
+        if name in self.per_run:
+            return f"fixed[{self.per_run[name] + number} * {self.block}]"
         return f"common[{self.common[name] + number}]" if name in self.common else self.wrote(key)
 
     def wrote(self, key: Key) -> str:
@@ -147,13 +147,13 @@ class CudaLoop:
             rows = [runs.fields[name][part].T if name in runs.fields else np.zeros((size, count)) for name, size in names.items()]
             return xp.asarray(np.ascontiguousarray(np.vstack(rows) if rows else np.zeros((1, 1))))
 
-        per_run, initial = columns({name: self.fixed[name] for name in layout.own}), columns(self.state)
+        per_run, initial = columns({name: self.fixed[name] for name in layout.per_run}), columns(self.state)
         out = xp.empty((len(runs.steps), sum(self.state[name] for name in self.loop.recorded), count))
         sizes, recorded = (np.int64(count), np.int64(len(runs.table))), np.int64(len(runs.steps))
         return (*sizes, per_run, initial, xp.asarray(runs.numbers[part]), table, recorded, steps, out)
 
     def launch(self, layout: _Layout, module: Module, arguments: tuple[Any, ...]) -> None:
-        module.launch("simulate", int(arguments[0]), layout.block, self._shared(layout.own, layout.block), arguments)
+        module.launch("simulate", int(arguments[0]), layout.block, self._shared(layout.per_run, layout.block), arguments)
 
     @property
     def _tables(self) -> int:
@@ -195,9 +195,9 @@ class CudaLoop:
         return self._modules[per_run]
 
     def _text(self, layout: _Layout) -> str:
-        loop, parts = self.loop, [resource("shell.cu"), structure("State", self.state)]
+        loop, parts = self.loop, [resource("shell.cu"), c_struct("State", self.state)]
         common = sum(self.fixed[name] for name in layout.common)
-        per_run = sum(self.fixed[name] for name in layout.own)
+        per_run = sum(self.fixed[name] for name in layout.per_run)
         sizes = {"BLOCK": layout.block, "OWN": per_run, "COLUMNS": _columns(loop), "STAGES": len(loop.stages)}
         sizes |= {"NOISY": self._tables, "STAGED": STAGED}
         parts += [f"__constant__ double common[{max(1, common)}];", *(f"#define {name} {size}" for name, size in sizes.items())]

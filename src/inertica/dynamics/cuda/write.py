@@ -77,7 +77,7 @@ def body(kernel: Kernel, read: Callable[[Key], str], wrote: Callable[[Key], str]
     return "\n".join(f"  {line}" for line in (*before, *text.lines, *after))
 
 
-def structure(name: str, fields: Mapping[str, int]) -> str:
+def c_struct(name: str, fields: Mapping[str, int]) -> str:
     """A struct with an array for every field."""
     members = "\n".join(f"  double {word(field)}[{size}];" for field, size in fields.items() if size)
     return f"struct {name} {{\n{members}\n}};\n"

@@ -122,23 +122,28 @@ class Lanes:
     def exp(self, x: str) -> str:
         """Accurate to about one unit in the last place for |x| < 708, clamped outside."""
         x = self.minimum(self.maximum(x, self.constant(-708.0)), self.constant(709.0))
+        # 1 / ln 2: k is the nearest whole number of x / ln 2, so that |r| <= ln 2 / 2
         shifted = self.fma(x, self.constant(1.4426950408889634), self.constant(MAGIC))
         k = self.sub(shifted, self.constant(MAGIC))
+        # ln 2 in two parts (Cody and Waite): k times the first is exact, so that r keeps its digits
         r = self.fnma(k, self.constant(_LN2[1]), self.fnma(k, self.constant(_LN2[0]), x))
         inverse_factorials = [1.0]
         for i in range(1, 14):
             inverse_factorials.append(inverse_factorials[-1] / i)
         scaled = self.polynomial(r, inverse_factorials)
+        # times 2^k by adding k to the exponent bits
         exponent = self.put(f"shl {self.whole} {self.bits(shifted)}, {self.integer(52)}")
         return self.real_of(self.put(f"add {self.whole} {self.bits(scaled)}, {exponent}"))
 
     def log(self, x: str) -> str:
         """Natural logarithm of normal positive numbers."""
         offset = 0x3FF0000000000000 - 0x3FE6A09E667F3BCD  # mantissas in [sqrt(1/2), sqrt(2))
+        # the exponent rolls over at sqrt(2) instead of 2, so that the mantissa lies about one
         b = self.put(f"add {self.whole} {self.bits(x)}, {self.integer(offset)}")
         raw = self.put(
             f"or {self.whole} {self.put(f'lshr {self.whole} {b}, {self.integer(52)}')}, {self.integer(0x4330000000000000)}"
         )
+        # the integer sits in the low bits of 2^52; subtracting it converts without an instruction for 64-bit integers
         k = self.sub(self.real_of(raw), self.constant(4503599627370496.0 + 1023.0))
         mantissa = self.put(f"and {self.whole} {b}, {self.integer(0x000FFFFFFFFFFFFF)}")
         m = self.real_of(self.put(f"add {self.whole} {mantissa}, {self.integer(0x3FE6A09E667F3BCD)}"))
@@ -146,11 +151,13 @@ class Lanes:
         s = self.div(f, self.add(f, self.constant(2.0)))
         z = self.mul(s, s)
         r = self.mul(z, self.polynomial(z, _LOG))
+        # fdlibm's order of terms: f - f^2/2 is taken last, where it cancels least
         half = self.mul(self.constant(0.5), self.mul(f, f))
         low = self.fma(s, self.add(half, r), self.mul(k, self.constant(_LN2[1])))
         return self.fma(k, self.constant(_LN2[0]), self.sub(f, self.sub(half, low)))
 
     def tanh(self, x: str) -> str:
+        # of -2|x|, which cannot overflow
         t = self.exp(self.mul(self.constant(-2.0), self.absolute(x)))
         one = self.constant(1.0)
         return self._call("llvm.copysign", self.div(self.sub(one, t), self.add(one, t)), x)
@@ -182,6 +189,7 @@ class Lanes:
         j = self.bits(magic_sum)
         odd = self.put(f"icmp ne {self.whole} {self.put(f'and {self.whole} {j}, {self.integer(1)}')}, {self.integer(0)}")
         s, c = self.select(odd, cosine, sine), self.select(odd, sine, cosine)
+        # cos x = sin(x + pi / 2): the same pair, one quarter turn on
         next_j = self.put(f"add {self.whole} {j}, {self.integer(1)}")
         return self._flip(s, j), self._flip(c, next_j)
 
@@ -197,6 +205,7 @@ class Lanes:
             t = self.fma(x, self.constant(0.63661977236758134308), self.constant(MAGIC))
             k = self.sub(t, self.constant(MAGIC))
             r = x
+            # pi / 2 in three parts: the remainder has all digits up to 1e5
             for part in _HALF_PI:
                 r = self.fnma(k, self.constant(part), r)
             self._sincos[x] = self.quadrant(t, r)

@@ -45,6 +45,7 @@ class Products:
 
     def __init__(self, kernel: Kernel) -> None:
         self.rows, self.widths = RowLayout(STRIDE, kernel.sizes), [len(symbols) for symbols in kernel.outputs.values()]
+        # rounded up to whole tiles; the rows that fill up stay zero
         self._high = [-(-width // MOST) * MOST for width in self.widths]
         starts = np.cumsum([self.rows.count, *self._high]) * STRIDE
         self._panels, self._end = list(pairwise(int(x) for x in starts)), int(starts[-1])
@@ -110,6 +111,7 @@ class Products:
             padded = work.fill(first, count)
             self._call(work.address, padded)
             if padded > count:
+                # lanes beyond the last sample hold what the kernel made of padding; as zeros they add nothing
                 work.array[self._panels[0][0] : self._end].reshape(-1, STRIDE)[:, count:padded] = 0.0
         if weights is not None and np.any(weights[first : first + count] != 1.0):
             for j, (a, b) in enumerate(self._panels):
@@ -119,6 +121,7 @@ class Products:
 
 def _special(samples: int, weights: Array | None) -> list[int]:
     """Chunks that are not whole, or have rows with weights other than one."""
+    # the last chunk is shorter, and chunks with weights are scaled before they are multiplied
     chunks = {samples // CHUNK} if samples % CHUNK else set()
     if weights is not None and (other := weights != 1.0).any():
         chunks.update(np.unique(np.flatnonzero(other.any(axis=1)) // CHUNK).tolist())

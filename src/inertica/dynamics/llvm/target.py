@@ -23,6 +23,11 @@ class Native:
     threads: int = 1
 
     @property
+    def memory(self) -> None:
+        """Arrays are in the processor's memory."""
+        return None
+
+    @property
     def parallel_runs(self) -> int:
         return LANES * self.threads
 

@@ -97,8 +97,8 @@ def units(fit: Fit) -> Array:
     rivals = sizes(fit.runs, fit.values)
     out = []
     for name, j in fit.free:
-        own = NEAR_ZERO * rivals[name][j]
-        out.append(max(getattr(fit.values, name)[j], own) if name not in ("delay", "zero") else rivals[name][j])
+        threshold = NEAR_ZERO * rivals[name][j]
+        out.append(max(getattr(fit.values, name)[j], threshold) if name not in ("delay", "zero") else rivals[name][j])
     return np.maximum(np.array(out), 1e-300)
 
 
@@ -135,12 +135,12 @@ def _scores(parts: Sequence[tuple[Array, Array]], G: Array) -> tuple[Array, int]
     return S * (count - 1) / count, count
 
 
-def confounded(found: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
+def confounded(evidence: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
     """Undetermined directions as sparse combinations: the quantities of each, and SI changes that leave the positions as they are.
 
     Reduced row echelon form: every combination has a quantity that is in no other.
     """
-    N = found.undetermined.copy()
+    N = evidence.undetermined.copy()
     for row in range(len(N)):
         rest = np.abs(N[row:])
         at, pivot = divmod(int(np.argmax(rest)), rest.shape[1])
@@ -151,5 +151,5 @@ def confounded(found: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
     out = []
     for row in N:
         chosen = np.flatnonzero(np.abs(row) > CLEAR * np.abs(row).max())
-        out.append((tuple(found.free[i] for i in chosen), (row * found.unit)[chosen]))
+        out.append((tuple(evidence.free[i] for i in chosen), (row * evidence.unit)[chosen]))
     return out

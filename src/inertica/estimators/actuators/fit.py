@@ -162,7 +162,7 @@ def correlation(residuals: Sequence[Array]) -> float:
 
     Stretches are as long as the square root of the record, the usual compromise between their number and their length.
     """
-    found = []
+    times = []
     for j in range(residuals[0].shape[1]):
         sums, squares, count = 0.0, 0.0, 0
         for r in residuals:
@@ -170,8 +170,8 @@ def correlation(residuals: Sequence[Array]) -> float:
             length = max(1, round(np.sqrt(len(x))))
             parts = x[: len(x) // length * length].reshape(-1, length)
             sums, squares, count = sums + float(np.sum(parts.sum(axis=1) ** 2)), squares + float(np.sum(parts**2)), count + 1
-        found.append(sums / squares if squares > 0.0 else 1.0)
-    return float(max(1.0, np.median(found)))
+        times.append(sums / squares if squares > 0.0 else 1.0)
+    return float(max(1.0, np.median(times)))
 
 
 def fit(
@@ -194,12 +194,12 @@ def fit(
 
 
 def continued(
-    found: Fit, floor: Array, effort: Effort | None = None, say: Callable[[str], None] = lambda _: None, **changes: object
+    fit: Fit, floor: Array, effort: Effort | None = None, say: Callable[[str], None] = lambda _: None, **changes: object
 ) -> Fit:
     """The fit again from where it ended, with records simulated otherwise (`Runs.with_records`: finest, standstill, hold)."""
-    runs = found.runs.with_records(found.runs.records, **changes)
-    search = _Search(runs, found.free, found.values, floor, found.errors, effort or Effort(), say)
-    return search.run(_Point(found.values, found.links, found.starts))
+    runs = fit.runs.with_records(fit.runs.records, **changes)
+    search = _Search(runs, fit.free, fit.values, floor, fit.errors, effort or Effort(), say)
+    return search.run(_Point(fit.values, fit.links, fit.starts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,13 +307,13 @@ class _Search:
             J *= weight
             J *= scale[:, None, None]
             rows = J.reshape(len(scale), -1)
-            own = p + l + m * k + np.arange(m)
-            where = np.concatenate([np.arange(p + l), own])
+            places = p + l + m * k + np.arange(m)
+            where = np.concatenate([np.arange(p + l), places])
             A[np.ix_(where, where)] += rows @ rows.T
             g[where] += rows @ (np.nan_to_num(r) * weight).ravel()
             first = self.begin.starts[k]
-            prior_A[own] = self.state_std[k] ** -2
-            prior_g[own] = -np.concatenate([point.starts[k].q - first.q, point.starts[k].dq - first.dq]) * prior_A[own]
+            prior_A[places] = self.state_std[k] ** -2
+            prior_g[places] = -np.concatenate([point.starts[k].q - first.q, point.starts[k].dq - first.dq]) * prior_A[places]
         prior_A[:p] = self.wide**-2
         prior_g[:p] = -(self._coordinates(point.values) - self.x0) * prior_A[:p]
         prior_g[p : p + l] = -point.links
@@ -383,9 +383,9 @@ def sizes(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
 
 def shifts(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
     """c of log(v + c) by quantity, (n,); none for kp and a torque limit, which are never zero."""
-    found = sizes(runs, values)
+    known_sizes = sizes(runs, values)
     return {
-        name: np.zeros(values.n) if name in ("kp", "torque_limit") else NEAR_ZERO * found[name]
+        name: np.zeros(values.n) if name in ("kp", "torque_limit") else NEAR_ZERO * known_sizes[name]
         for name, kind in QUANTITIES.items()
         if kind.positive
     }

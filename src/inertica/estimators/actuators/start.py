@@ -92,10 +92,10 @@ def _at_cutoff(
 ) -> ActuatorValues:  # fmt: skip
     sos = butter(2, share, output="sos")
     smooth = [_smooth(robot, links, record, sos, share) for record in records]
-    found = stated
+    values = stated
     for j in range(robot.n):
-        found = _joint(j, records, smooth, found, known, hold, sos)
-    return found
+        values = _joint(j, records, smooth, values, known, hold, sos)
+    return values
 
 
 def _smooth(robot: Robot, links: Array, record: Record, sos: Array, share: float) -> _Smooth:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.triangle import stacked_factor
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
@@ -60,14 +61,14 @@ class GainStep:
     """One step of the unknown gains.
 
     Args:
-        change: (g,) of their logarithms; zero for those that were kept.
+        change: (g,) of their logarithms; zero for those that stay as they are.
         std: (g,) of the logarithms; infinite for those.
-        kept: unknowns that the log does not tell.
+        unresolved: unknowns that this log does not determine.
     """
 
     change: Array
     std: Array
-    kept: tuple[int, ...]
+    unresolved: tuple[int, ...]
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -164,12 +165,12 @@ def gain_step(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
     """The step that the rows of several signals call for, with b parameters to take their share first."""
     blocks = [rows for group in groups for rows in group]
     with one_thread():
-        factors = [np.asarray(np.linalg.qr(rows, mode="r")) for rows in blocks]
+        factors = [stacked_factor(rows) for rows in blocks]
         noise = np.array([np.sqrt(np.mean(rows[:, -1] ** 2)) for rows in blocks])
         for _ in range(2):  # noise is what the regression leaves, and correlated in time
             step = _solved(factors, _inverse(noise))
             noise = np.concatenate([_noise(group, step) for group in groups])
-        R = np.asarray(np.linalg.qr(np.vstack([w * f for w, f in zip(_inverse(noise), factors, strict=True)]), mode="r"))
+        R = stacked_factor(*(w * f for w, f in zip(_inverse(noise), factors, strict=True)))
         return _widened(separated(R[b:-1, b:-1], R[b:-1, -1]), R, blocks, _inverse(noise), b)
 
 

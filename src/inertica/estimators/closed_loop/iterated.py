@@ -94,7 +94,7 @@ class Iterated(Composed, ABC):
     hac: bool = True
 
     needs: ClassVar[frozenset[Need]] = SIMULATED
-    own: ClassVar[frozenset[Capability]] = SIMULATES
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -148,6 +148,7 @@ class ClosedLoopFit:
         if self.method.tuned_for is not None:
             return np.array(self.method.tuned_for, float)
         known = self.simulator.inertia(problem.prior_beta if problem.prior is not None else self.start)
+        # an estimate may have a negative inertia somewhere, by which no gain can be scaled
         return np.where(known > 0.0, known, 1.0)
 
     def current_gains(self, beta: Array) -> dict[str, Array]:
@@ -177,6 +178,7 @@ class ClosedLoopFit:
         if information is not None and (near := self._at(held_back(beta, last, information()))) is not None:
             _, replays, self.stable_at = near
             return replays, self.stable_at
+        # all halvings are lanes of one batch: the simulation takes as long as one of them
         ways = last + 0.5 ** np.arange(1, HALVINGS + 1)[:, None] * (beta - last)
         halved = self._at(ways, clear=True)
         if halved is None:
@@ -241,8 +243,10 @@ class ClosedLoopFit:
         step = self._search.step(beta, self.logs)
         if step is None:
             return
+        # logarithms, so that gains stay positive; zero is the stated gain
         self.set_gains(np.where(step.free, self.logs + step.change, 0.0), step)
         change, limit = np.abs(step.change[step.free]), self.method.stop
+        # either small in itself, or small against what is not known of the gain
         calm = np.all((change < limit.step) | (change < limit.within * step.std[step.free]))
         self._calm = self._calm + 1 if calm else 0
 
@@ -292,7 +296,7 @@ class ClosedLoopFit:
     def _gain_warnings(self) -> tuple[str, ...]:
         if self.unknown is None or self.gain_step is None:
             return ()
-        out, unknown = [], self.gain_step.kept
+        out, unknown = [], self.gain_step.unresolved
         if unknown:
             out.append(
                 f"not separately identifiable from this log, and so kept as stated: {self.unknown.listed(unknown)}; the other gains "
@@ -314,7 +318,7 @@ class ClosedLoopFit:
         """The gains of the simulated loop where they are not the stated ones, and how the stated ones fit the log."""
         out = LoopFindings(gains, drive=self.drive)
         if self.unknown is not None and self.gain_step is not None:
-            table, unresolved = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.kept)
+            table, unresolved = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.unresolved)
             out = replace(out, gains_relative_std=table, gains_kept=unresolved)
         if self.fit is None:
             return out
@@ -359,6 +363,7 @@ def held_back(beta: Array, last: Array, information: Array) -> Array:
 
     last + (H + lambda diag H)^-1 H (beta - last), H the information, lambda from 1e-5 to 0.1.
     """
+    # unit columns make one damping mean the same for all parameters
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     step = vectors.T @ (scale * (beta - last))
@@ -369,6 +374,7 @@ def held_back(beta: Array, last: Array, information: Array) -> Array:
 def diverges(watch: IterationHistory) -> bool:
     """Whether the last two residuals are far above the best one."""
     r = watch.residuals
+    # two in a row: a single large residual may follow a step that was taken back
     return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)
 
 

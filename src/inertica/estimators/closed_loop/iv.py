@@ -34,9 +34,9 @@ from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, Close
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, StartValues
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
+from inertica.estimators.gpu_rows import gpu_products
 from inertica.estimators.iteration import IterationHistory
 from inertica.estimators.observe import Observations, Rows
-from inertica.estimators.rows_there import gpu_products
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
@@ -74,7 +74,7 @@ class Iv(Iterated):
 
     kind: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
-    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.WANTS_RAW}
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.WANTS_RAW}
 
     def _iterate(self, run: ClosedLoopFit, replays: list[Replay]) -> Estimate:
         sigma = run.problem.observations.checked().sigmas

@@ -111,7 +111,7 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     nominal, stable = coarse(beta, gains)
     if not stable[0]:
         return None
-    pairs = list(zip(nominal, _answers(coarse, simulator.run.integrator, beta, unknown, nominal), strict=True))
+    pairs = list(zip(nominal, _gain_responses(coarse, simulator.run.integrator, beta, unknown, nominal), strict=True))
     by_torque = gain_step([channels(problem.motions, pairs, _regressors(problem, nominal), "tau")], len(beta))
     scale, std = np.exp(by_torque.change), by_torque.std
     if measured:
@@ -123,11 +123,13 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     return GainFit(unknown, scale, std, _torque_ratio(problem, nominal), unexplained)
 
 
-def _answers(coarse: LoopSimulator, integrator: str, beta: Array, unknown: LoopGains, nominal: list[Replay]) -> list[Replay]:
-    """Of every motion the answers to the unknown gains, as differences between lanes of one batch.
+def _gain_responses(
+    coarse: LoopSimulator, integrator: str, beta: Array, unknown: LoopGains, nominal: list[Replay]
+) -> list[Replay]:
+    """Per motion the derivatives of simulated signals with respect to the unknown gains, as differences between lanes of a batch.
 
-    By Euler steps where these follow the simulation, by the integrator given otherwise; not by RK2, whose stages meet a sharp friction
-    on both sides of a reversal and make noise of it.  A gain whose change makes the loop unstable has no answer.
+    By Euler steps where these follow the simulation, by the stated integrator otherwise; not by RK2, whose stages meet a sharp
+    friction on both sides of a reversal and make noise of it.  A gain whose change makes the loop unstable has the response zero.
     """
     points = np.vstack([np.zeros(unknown.size), NUDGE * np.eye(unknown.size)])
     for tried in ("euler", integrator) if coarse.loop.rate >= FAST else (integrator,):

@@ -39,7 +39,7 @@ RESTLESS = 5.0
 ENOUGH = 1000
 """Samples by which a run is judged stable."""
 
-AT_ONCE = 16
+MIN_LANES = 16
 """Lanes simulated together, or as many as the target takes, when only some of their signals are kept."""
 
 LONGEST = 0.5
@@ -125,7 +125,7 @@ class LoopSimulator:
         self, betas: Array, gains: Mapping[str, Array] | None = None
     ) -> Iterator[tuple[slice, list[Replay], NDArray[np.bool_]]]:
         """The same a few lanes at a time, for callers that keep only a part of the signals."""
-        lanes = max(AT_ONCE, self.problem.engine.target.parallel_runs)
+        lanes = max(MIN_LANES, self.problem.engine.target.parallel_runs)
         for first in range(0, len(betas), lanes):
             part = slice(first, min(first + lanes, len(betas)))
             batch_gains = None if gains is None else {k: g[part] if np.ndim(g) == 2 else g for k, g in gains.items()}
@@ -182,8 +182,8 @@ class LoopSimulator:
 def _followed(motion: Motion, problem: Problem, trajectory: Trajectory | None) -> Track:
     """What the controller followed during a motion."""
     assert problem.loop is not None
-    later = float(motion.recipe.period or 0.0) if motion.recipe.average else 0.0  # the second period has no transient
-    return Track.along(motion.log, motion.t + later, problem.loop, trajectory, problem.prior)
+    delay = float(motion.recipe.period or 0.0) if motion.recipe.average else 0.0  # the second period has no transient
+    return Track.along(motion.log, motion.t + delay, problem.loop, trajectory, problem.prior)
 
 
 def _settling_behind_breaks(motion: Motion, seconds: float) -> Motion:

@@ -68,7 +68,7 @@ class _OutputMethod(Composed, ABC):
     retune: ClassVar[bool] = False
     tuned_for: ClassVar[tuple[float, ...] | None] = None
     needs: ClassVar[frozenset[Need]] = SIMULATED
-    own: ClassVar[frozenset[Capability]] = SIMULATES
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES
     without: ClassVar[frozenset[str]] = frozenset({"solve"})
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class Clie(_OutputMethod):
     """
 
     kind: ClassVar[str] = "clie"
-    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
 
     def output(self) -> Output:
         return Torque()
@@ -168,7 +168,7 @@ class Oloe(_OutputMethod):
 
     kind: ClassVar[str] = "oloe"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
-    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
     without: ClassVar[frozenset[str]] = frozenset({"solve", "estimate_gains"})
 
     def output(self) -> Output:
@@ -200,6 +200,7 @@ class OutputFit:
         self.nudge = method.nudge * _typical(system)
         self.longest = np.concatenate([chart.longest, np.full(gains, 1.0)])
         magnitude = np.abs(run.start)
+        # a parameter that starts at zero gets a scale by the torque that it could explain
         in_beta = np.maximum(magnitude, 1e-3 * _typical(system))
         self.scale = np.concatenate([chart.scale(in_beta), np.full(gains, 0.1)])
 
@@ -288,9 +289,11 @@ class OutputFit:
             missing = missing[~stable]
             if not len(missing):
                 break
+            # a smaller nudge is a smaller change of the loop, which may then be stable
             steps[missing] *= 0.1
         assert lanes is not None
         change = (lanes[1:] - lanes[0]) / place.to_device(steps[1:, None])
+        # still unstable after all tries: the parameter stays where it is in this step
         change[place.to_device(missing[missing > 0] - 1)] = 0.0
         return place.resident(change), place.resident(lanes[0])
 
@@ -319,6 +322,7 @@ class OutputFit:
     def std(self, G: Array, cost: float) -> Array:
         variance = cost / max(len(self.measured) - len(G), 1)
         with one_thread():
+            # pinv, since base parameters that the motion does not excite make G singular
             C = np.linalg.pinv(G, rcond=1e-14, hermitian=True) * variance
         D = self.chart.spread
         part = C[: self.chart.size, : self.chart.size]
@@ -367,6 +371,7 @@ class OutputFit:
         if J.shape[1] == b:
             return J
         with one_thread():
+            # the part of each parameter's response that no gain can imitate
             Q, _ = np.linalg.qr(J[:, b:])
             return np.asarray(J[:, :b] - Q @ (Q.T @ J[:, :b]))
 
@@ -396,6 +401,7 @@ def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> t
     svd = ScaledSvd.of(stacked.R)
     spread = svd.half @ svd.half.T
     weighted = zip(weights, sigma, system.factors, strict=True)
+    # score variance of white residuals whose size differs from the weights they were fitted with
     G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in weighted))
     solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
     scores = scores_of(system, beta, weights) if use_hac else Scores(G, G)

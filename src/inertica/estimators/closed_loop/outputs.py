@@ -132,7 +132,7 @@ def _decimated(signals: list[Array], problem: Problem) -> Iterator[Array]:
     """(B, M, channels) of every motion."""
     for x, motion in zip(signals, problem.motions, strict=True):
         B, N, width = x.shape
-        memory = MemorySpace.of(x).memory or getattr(problem.engine.target, "memory", None)
+        memory = MemorySpace.of(x).memory or problem.engine.target.memory
         if motion.decimator.ratio > 1 and memory is not None:
             place = MemorySpace(memory)
             flat = place.to_device(x).transpose(1, 0, 2).reshape(N, B * width)

@@ -49,6 +49,7 @@ def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequenc
         strengths: of the pull towards no correction.
     """
     back = np.linalg.inv(anywhere)
+    # in coordinates in which the prior is the unit ball
     U, s, Vt = np.linalg.svd(system.R @ back, full_matrices=False)
     along = U.T @ (system.z - system.R @ beta)
     return np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])

@@ -180,7 +180,7 @@ class PreparedStrategy:
     """A consistent strategy at work on the data of one problem; a solution carries it along, for intervals and repetitions.
 
     Args:
-        given: as it was stated.
+        stated: as the user stated it.
         used: with the strength that it has here: the one stated, or the one chosen.
         problem: whose data.
         program: constraints and prior values, all parameters that are not fixed free.
@@ -190,7 +190,7 @@ class PreparedStrategy:
         rows: how many say as much as one independent one; likewise.
     """
 
-    given: Consistent
+    stated: Consistent
     used: Consistent
     problem: Problem
     program: Program
@@ -201,22 +201,22 @@ class PreparedStrategy:
 
     @property
     def mild(self) -> bool:
-        return self.given.mild
+        return self.stated.mild
 
     def fit(self, system: Stacked) -> Fit:
-        return self.given.fit(system, self.problem)
+        return self.stated.fit(system, self.problem)
 
     def prior(self, strength: float) -> Prior:
         """The prior of its kind with a strength."""
-        return self.given.with_strength(strength).prior
+        return self.stated.with_strength(strength).prior
 
     def __call__(self, system: Stacked) -> Solution:
         program, fit = self.program, self.fit(system)
         outcome, sentences = self.kept(fit, self.used.prior, self._correlation)
         solution = _solution(program, fit, self.believed.penalty(program.reference, fit), outcome, system)
-        notes = (*metric_notes(self.given.prior, program.reference), *sentences, *self._chosen_note())
+        notes = (*metric_notes(self.stated.prior, program.reference), *sentences, *self._chosen_note())
         settings: dict[str, object] = {}
-        if self.given.strength != "given":
+        if self.stated.strength != "given":
             settings = {"strength": self.used.prior.strength, "left_out": dict(self.scores)}
         if self.mildness is not None:
             settings["prior"] = self.mildness.sentence
@@ -241,9 +241,9 @@ class PreparedStrategy:
             # holds without cost is held
             quadratic = Euclidean().penalty(program.reference, fit)
             holding, _ = self._holding_without_cost(fit, quadratic, holding, correlation)
-        holding, found = self._holding_without_cost(fit, penalty, holding, correlation)
-        found = found or self.used.solve(program, fit, penalty)
-        return found, moved_sentence(program, silent, found.chi)
+        holding, outcome = self._holding_without_cost(fit, penalty, holding, correlation)
+        outcome = outcome or self.used.solve(program, fit, penalty)
+        return outcome, moved_sentence(program, silent, outcome.chi)
 
     def _holding_without_cost(
         self,
@@ -285,7 +285,7 @@ class PreparedStrategy:
         """The same with some parameters at the prior."""
         key, program = holding.tobytes(), self.program
         if key not in self.held:
-            self.held[key] = Program(replace(program.reference, held=holding), program.constraints, self.given.accuracy)
+            self.held[key] = Program(replace(program.reference, held=holding), program.constraints, self.stated.accuracy)
         return self.held[key]
 
     @property
@@ -298,7 +298,7 @@ class PreparedStrategy:
         """
         if self.mild:
             return Euclidean()
-        return min(self.used.prior, self.given.prior, key=lambda prior: prior.strength)
+        return min(self.used.prior, self.stated.prior, key=lambda prior: prior.strength)
 
     def intervals(self, system: Stacked, chi: Array, level: float = 0.95, inflation: float = 1.0) -> Intervals:
         """Intervals of all standard parameters around a solution of this system.

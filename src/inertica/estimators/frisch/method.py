@@ -70,7 +70,7 @@ class Frisch(Composed):
 
     kind: ClassVar[str] = "frisch"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = frozenset({Capability.ORDER_IN_TIME, Capability.COVARIANCE})
+    method_capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.ORDER_IN_TIME, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.triangle import stacked_factor
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -58,7 +59,7 @@ class Scheme:
     def of_data(cls, X: Array) -> Scheme:
         """From a data matrix [W, -tau]."""
         with one_thread():
-            return cls.of_factor(np.asarray(np.linalg.qr(X, mode="r")))
+            return cls.of_factor(stacked_factor(X))
 
     @property
     def lower(self) -> Array:

@@ -136,6 +136,7 @@ class Bayes:
 def posterior(stacked: Stacked, T: Array, mean: Array, std: Array) -> tuple[Array, Array]:
     """Mean (P,) and covariance (P, P) of chi given R T chi = z with unit variance and chi ~ N(mean, std^2)."""
     with one_thread():
+        # in units of the prior's standard deviations the posterior is 1 / (1 + s^2) along each direction
         U, s, Vt = np.linalg.svd(stacked.R @ T * std, full_matrices=False)
     step = Vt.T @ (s / (1.0 + s**2) * (U.T @ (stacked.z - stacked.R @ (T @ mean))))
     covariance = np.eye(len(mean)) - (Vt.T * (s**2 / (1.0 + s**2))) @ Vt

@@ -44,14 +44,14 @@ class Elimination:
     """What remains.
 
     Args:
-        kept: (e,) positions in beta.
+        retained: (e,) positions in beta.
         beta: (b,) refitted, zero where dropped.
-        spread: (b, b) (R'R)^-1 of the kept columns, zero where dropped.
+        spread: (b, b) (R'R)^-1 of the retained columns, zero where dropped.
         dropped: in the order of dropping.
         residual: root mean square residual with all base parameters.
     """
 
-    kept: NDArray[np.intp]
+    retained: NDArray[np.intp]
     beta: Array
     spread: Array
     dropped: tuple[Dropped, ...]
@@ -100,7 +100,7 @@ class Essential:
             "residual": elimination.residual,
         }
         sigma = system.residual_sigmas(elimination.beta)
-        reason = f"{len(elimination.kept)} of {problem.base.rank} base parameters are essential"
+        reason = f"{len(elimination.retained)} of {problem.base.rank} base parameters are essential"
         out = estimated(self.name, problem, solution, covariance, sigma, start, settings=settings)
         return replace(out, iterations=len(elimination.dropped) + 1, stop_reason=reason)
 
@@ -166,6 +166,7 @@ def _refit(stacked: Stacked, retained: NDArray[np.intp]) -> tuple[Array, Array, 
     scale = np.linalg.norm(stacked.R[:, retained], axis=0)
     scale[scale == 0.0] = 1.0
     with one_thread():
+        # unit columns, so that the floor of the singular values below does not depend on units
         U, s, Vt = np.linalg.svd(stacked.R[:, retained] / scale, full_matrices=False)
     s = np.maximum(s, 1e-12 * s[0])  # undetermined directions get a huge variance and are dropped first
     projected = U.T @ stacked.z

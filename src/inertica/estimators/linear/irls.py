@@ -60,7 +60,7 @@ class Irls(Composed):
 
     kind: ClassVar[str] = "irls"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = ROWS
+    method_capabilities: ClassVar[frozenset[Capability]] = ROWS
 
     @property
     def capabilities(self) -> frozenset[Capability]:

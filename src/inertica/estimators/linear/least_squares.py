@@ -54,7 +54,7 @@ class Ols(Composed):
 
     kind: ClassVar[str] = "ols"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = ROWS
+    method_capabilities: ClassVar[frozenset[Capability]] = ROWS
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         return weighted_fit(self, problem, self.solve, None)
@@ -79,7 +79,7 @@ class Wls(Composed):
 
     kind: ClassVar[str] = "wls"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = ROWS
+    method_capabilities: ClassVar[frozenset[Capability]] = ROWS
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)

@@ -28,7 +28,7 @@ Whitening = tuple[NDArray[np.bool_], Array, Array, Array, Array]
 BLOCK = 2048
 """Samples linearised at a time: their dense Jacobians stay below 10 MB for six joints."""
 
-KEPT = 65536
+MAX_CACHED = 65536
 """Samples up to which what was worked out for one estimate is kept: 80 MB for six joints."""
 
 CERTAIN = 3.0
@@ -70,7 +70,7 @@ class Ml(Composed):
 
     kind: ClassVar[str] = "ml"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = frozenset({Capability.RANDOM, Capability.COVARIANCE})
+    method_capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.RANDOM, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -177,7 +177,7 @@ class _Criterion:
         if key in self._found:
             return self._found[key]
         whitening = self._whitened(number, part, beta)
-        if sum(len(motion) for motion in self.problem.motions) <= KEPT:
+        if sum(len(motion) for motion in self.problem.motions) <= MAX_CACHED:
             self._found[key] = whitening
         return whitening
 

@@ -94,6 +94,7 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
     prior, filled = filled_prior(problem) if method.fill_prior else (problem.prior, ())
     reference = prior.values
     with one_thread():
+        # standard parameters in units of their own sizes, so that none is preferred for its unit
         U, s, Vt = np.linalg.svd(stacked.R @ (base.T * scale), full_matrices=False)
     known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
     gain = scale[:, None] * (Vt[known].T / s[known]) @ U[:, known].T  # chi per change of z

@@ -151,6 +151,7 @@ def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
         M = np.zeros((b + 1, k + 1))  # [beta; -1] = M [c; -1] with beta = before + basis c
         M[:b, :k], M[:b, k], M[b, k] = basis, -before, 1.0
         X = stacked.triangle
+        # generalised singular values of (X M, root') are those of R^-T root; no normal equations are formed
         R = np.asarray(np.linalg.qr(X @ M, mode="r"))
         size, axes = np.linalg.eigh(M.T @ C @ M)
         root = np.sqrt(np.maximum(size, 0.0)) * axes  # reduced C = root root'

@@ -13,7 +13,7 @@ from inertica.estimators.recursive.factors import OPTIONS, cholesky
 FEWEST = 0.1
 """Effective share of the particles that a single measurement leaves at least."""
 
-KEPT = 0.99
+RETAINED_SHARE = 0.99
 """How much of its own parameters a copy keeps when copies are moved apart; the rest is drawn anew around the mean."""
 
 
@@ -44,6 +44,7 @@ def run(
                     Z[p, i] = out[p, i] + np.sqrt(noise.state[i]) * draw.standard_normal()
                     wide, at = noise.state[n + i], out[p, n + i]
                     total = wide + noise.measurement[i]
+                    # the optimal proposal: position and measurement are combined before drawing, so that few particles are lost
                     share = wide / total if used[k] else 0.0
                     r = y[k, i] - at
                     if used[k]:
@@ -152,7 +153,7 @@ def _moved_apart(Z: Any, states: int, draw: Any) -> None:
         C[i, i] *= 1.0 + 1e-9
     if not cholesky(C, low):
         return
-    rest = np.sqrt(1.0 - KEPT * KEPT)
+    rest = np.sqrt(1.0 - RETAINED_SHARE * RETAINED_SHARE)
     for p in range(L):
         for i in range(b):
             e[i] = draw.standard_normal()
@@ -160,4 +161,4 @@ def _moved_apart(Z: Any, states: int, draw: Any) -> None:
             total = 0.0
             for j in range(i + 1):
                 total += low[i, j] * e[j]
-            Z[p, states + i] = mean[i] + KEPT * (Z[p, states + i] - mean[i]) + rest * total
+            Z[p, states + i] = mean[i] + RETAINED_SHARE * (Z[p, states + i] - mean[i]) + rest * total

@@ -88,7 +88,7 @@ class FilterOptions:
     computed: ClassVar[bool] = False
     tuned_over: ClassVar[tuple[int, float, int]] = (4, 0.5, 500)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
-    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
+    method_capabilities: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
     without: ClassVar[frozenset[str]] = frozenset({"sees_log"})
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class FilterOptions:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return self.own if self.begins == "relative" else self.own | {Capability.ABSOLUTE}
+        return self.method_capabilities if self.begins == "relative" else self.method_capabilities | {Capability.ABSOLUTE}
 
     @property
     def rounds(self) -> int:
@@ -265,7 +265,7 @@ class ComputedTorqueFilter(JointFilter):
 
     computed: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = COMPUTED
-    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
+    method_capabilities: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
     without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent", "longest_step", "between"})
 
 

@@ -43,7 +43,7 @@ FADED = 0.02
 MORE = 1.2
 """Rows of every joint over its columns from which weighted fits state how well they know anything."""
 
-AT_ONCE = 4096
+CHUNK = 4096
 """Samples of a record that are worked on together."""
 
 
@@ -114,6 +114,7 @@ class RowStream:
         self._single = single(base.engine, regressor, shapes)
         self.filtered = self._single.stored
         self.velocity = velocity or not self.filtered
+        # bilinear transforms of low-pass filters are accurate well below the sample rate only
         bandwidth = min(bandwidth, 0.05 * rate)
         self.every = every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
         self.count = 1 if regressor == "power" else n
@@ -145,11 +146,11 @@ class RowStream:
         state.smooth[:], state.rate[:], state.leak[:] = smooth, derived, leak
         state.still[:], state.known[:] = np.asarray(still, float), [known[k] for _, k in entries]
         state.row[:], state.column[:] = [i for i, _ in entries], [place.get(k, -1) for _, k in entries]
-        size, capacity = base.rank + 1, AT_ONCE // self.every + 2
+        size, capacity = base.rank + 1, CHUNK // self.every + 2
         self._out, self._use = np.zeros((capacity, self.count, size)), np.zeros((capacity, self.count), bool)
         self._taken = np.zeros(capacity, np.int64)
         self._one = {name: np.zeros((1, n)) for name in ("q", "dq", "ddq", "tau")}
-        self._zero = np.zeros((AT_ONCE, n))
+        self._zero = np.zeros((CHUNK, n))
 
     def restart(self) -> None:
         """Forget all samples: filters begin at rest again."""
@@ -184,8 +185,8 @@ class RowStream:
     ) -> tuple[Array, NDArray[np.bool_], NDArray[np.int64]]:
         """The same of many samples, (N, n) each: new arrays of rows, which take part, and the index of each row's sample."""
         rows, use, taken = [], [], []
-        for first in range(0, len(q), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
+        for first in range(0, len(q), CHUNK):
+            part = slice(first, first + CHUNK)
             zero = self._zero[: len(q[part])]
             filled = self._pass(
                 np.ascontiguousarray(q[part]),
@@ -334,6 +335,7 @@ def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
     """
     c = 2.0 * rate
     w = c * np.tan(np.pi * cutoff / rate)
+    # common denominator of both sections after s = c (z - 1) / (z + 1)
     d0 = c * c + np.sqrt(2.0) * w * c + w * w
     a1, a2 = 2.0 * (w * w - c * c) / d0, (c * c - np.sqrt(2.0) * w * c + w * w) / d0
     g = w * w / d0
@@ -342,6 +344,7 @@ def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
 
 def _response(smooth: Array, leak: Array, order: int, period: float) -> Array:
     """What H and G make of one sample, for ten periods of the bandwidth of G, after which nothing is left."""
+    # even length for the real transform
     size = round(10.0 * period) + 2
     back = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
     H = (smooth[0] + smooth[1] * back + smooth[2] * back**2) / (1.0 + smooth[3] * back + smooth[4] * back**2)

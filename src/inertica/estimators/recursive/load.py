@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.load import Load, LoadEquations, fitted_load
-from inertica.estimators.load_trust import FirstMoment, first_moments, trusted
+from inertica.estimators.load_trust import FirstMoment, first_moments, load_labels
 from inertica.estimators.recursive.lag import LagBuffer
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
 from inertica.identifiability.labels import UNIDENTIFIABLE
@@ -72,7 +72,7 @@ class OnlinePayload:
         prior: Parameters | None = None,
     ) -> None:  # fmt: skip
         self.fit, self.robot = OnlineFit(stream, forgetting, prior=prior), robot
-        self.columns, self.own = load_columns(stream.base, body), own_friction(stream.base)
+        self.columns, self.friction = load_columns(stream.base, body), own_friction(stream.base)
         n = stream.base.layout.robot.n
         self._late = np.zeros(n) if delays is None else np.asarray(delays, float) * stream.rate
         self._lag = LagBuffer(self._late) if self._late.any() else None
@@ -102,7 +102,7 @@ class OnlinePayload:
             return None
         R, z = self.fit.evidence.whitened()
         nonzero = np.any(R != 0.0, axis=1)
-        return fitted_load(self.robot, LoadEquations(R[nonzero], z[nonzero]), self.columns, self.own)
+        return fitted_load(self.robot, LoadEquations(R[nonzero], z[nonzero]), self.columns, self.friction)
 
     @property
     def estimate(self) -> LoadEstimate:
@@ -114,7 +114,7 @@ class OnlinePayload:
         covariance = load.significant_inflation**2 * load.covariance
         with one_thread():
             body = possible_body(load.values, covariance, ~load.known, load.open_directions)
-        labels = trusted(load.known, load.silent, load.values, np.sqrt(np.diag(covariance)), body)
+        labels = load_labels(load.known, load.silent, load.values, np.sqrt(np.diag(covariance)), body)
         moments = first_moments(load.values, covariance, body, load.open_directions, labels)
         ends = np.column_stack([body.lower, body.upper])
         shown = np.linalg.matrix_rank(self.columns)

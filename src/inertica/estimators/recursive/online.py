@@ -56,7 +56,7 @@ class Rls(Composed):
 
     kind: ClassVar[str] = "rls"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = ROWS | {Capability.RECURSIVE}
+    method_capabilities: ClassVar[frozenset[Capability]] = ROWS | {Capability.RECURSIVE}
 
     def __post_init__(self) -> None:
         check_forgetting(self.forgetting)
@@ -214,7 +214,7 @@ def _finished(
     weighted = fading(system, method.forgetting) if not method.directional else system
     estimate = weighted_fit(method, problem, lambda *_: solution, sigma, start, weighted)
     if method.forgetting < 1.0:
-        estimate = _of_what_is_left(estimate, system, last, method)
+        estimate = _discounted_by_forgetting(estimate, system, last, method)
     known = [(t, s, scale) for t, s, scale in solved if not s.unresolved.shape[1]]
     b = problem.base.rank
     beta = np.array([s.beta for _, s, _ in known]).reshape(-1, b)
@@ -226,7 +226,7 @@ def _finished(
     return replace(estimate, trace=trace, settings=settings, stop_reason=reason, seconds=seconds)
 
 
-def _of_what_is_left(estimate: Estimate, system: Observations, last: Moment, method: Rls | Rwls) -> Estimate:
+def _discounted_by_forgetting(estimate: Estimate, system: Observations, last: Moment, method: Rls | Rwls) -> Estimate:
     """Residuals and covariance count rows by what forgetting has left of them.
 
     Directional forgetting is no weighting of rows: its covariance is that of white residuals with the information that is left.

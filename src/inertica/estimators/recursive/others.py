@@ -92,7 +92,7 @@ class IdimEkf(FilterOptions):
     start: StartValues = field(default_factory=FromPrior)
 
     name: ClassVar[str] = "idim-ekf"
-    own: ClassVar[frozenset[Capability]] = RECURSIVE
+    method_capabilities: ClassVar[frozenset[Capability]] = RECURSIVE
     without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator", "decimated", "sees_log"})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:

@@ -41,6 +41,7 @@ def dual(
         if used[k]:
             if not innovation_factor(P, noise.measurement, S, low):
                 return k
+            # gain low^-1 is the Kalman gain of the state, with the parameters taken as known
             through(P[:, n:states], low, gain)
             for i in range(b):  # C H' with H = D of the positions
                 for j in range(n):
@@ -139,6 +140,7 @@ def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torqu
     q, g = noise.parameter, np.zeros(b)
     for k in range(N):
         row = (first + k) // stored.every
+        # scalar updates need no inverse
         for j in range(n):  # measurements one by one: their noise is not correlated
             if not used[k, j]:
                 continue

@@ -102,7 +102,7 @@ class ComputedTorqueParticles(ParticleFilter):
 
     computed: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = COMPUTED
-    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
+    method_capabilities: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
     without: ClassVar[frozenset[str]] = frozenset({"longest_step", "between"})
 
 

@@ -161,9 +161,11 @@ def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
     step, n = float(records[0].t[1] - records[0].t[0]), len(v.measurement)
     torque = np.zeros((0, 2 * n, n))
     if v.drive is not None and len(record.ease):
+        # change of velocity over a step by the torque noise: M^-1 times its standard deviation times dt
         velocity = step * record.ease * np.sqrt(v.drive)
         torque = np.concatenate([velocity, 0.5 * step * velocity], axis=1)
     jump = np.zeros((n, n)) if v.jump is None else v.jump
+    # variances: jump of the velocity, and half a step of it for the position
     twice, slow = np.concatenate([jump**2, (0.5 * step * jump) ** 2]), np.diag(jump).copy()
     return compiled.FilterNoise(
         v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow,
@@ -241,6 +243,7 @@ def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: A
         states: columns of the state.
         at: sample at which the filter broke down, or -1.
     """
+    # what the filter knew at its last recorded row, not the numbers it broke down with
     if at >= 0 and done:  # what it had found at the last row of its history
         row = (done - 1) // every
         beta, C = stored.z[row, states:], np.diag(stored.std[row, states:] ** 2)

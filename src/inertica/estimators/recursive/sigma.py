@@ -77,6 +77,7 @@ def straighten(
 
 @njit(**SUMS)
 def _sigma_mean(h: float, Y: Any, mean: Any) -> None:
+    """Mean of the points Y: the centre plus the sum of second differences over 2 h^2."""
     weight = 0.5 / (h * h)
     for k in range(mean.shape[0]):
         mean[k] = Y[0, k]

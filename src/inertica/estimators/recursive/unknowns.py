@@ -113,6 +113,7 @@ class ConsistentUnknowns:
         return replace(v, first=first, parameter=quiet, floor=quiet)
 
     def _theta(self, x: Array) -> Array:
+        """All coordinates from the free ones; the others keep the values of the start."""
         theta = self.whole.copy()
         theta[list(self.free)] = x
         return theta

@@ -134,6 +134,7 @@ class DelayFit:
 
     def __init__(self, base: BaseModel, prior: Parameters, logs: Sequence[Log], cutoff: float) -> None:
         self.base, self.cutoff, self.n = base, cutoff, base.layout.robot.n
+        # twice the cut-off leaves the columns' band untouched; a quarter of the rate keeps clear of Nyquist
         position = min(2.0 * cutoff, 0.25 * min(log.rate for log in logs))
         recipe = Recipe(filter=Butterworth(position), standstill=None)
         motions = tuple(prepare(log, recipe) for log in logs)
@@ -176,6 +177,7 @@ class DelayFit:
     def _honest(self, estimate: DelayEstimate, factor: Array) -> DelayEstimate:
         """With standard deviations multiplied by (n,) factors, an infinite one for what is unknown, and the systematic error."""
         finite = np.where(np.isfinite(factor), factor, 0.0)
+        # systematic error in radians at the cut-off, as variance in s^2
         left = (LEFT / (2.0 * np.pi * self.cutoff)) ** 2
         unknown = np.where(np.isfinite(factor), left, np.inf)
         return DelayEstimate(estimate.values, estimate.covariance * np.outer(finite, finite) + np.diag(unknown))
@@ -190,6 +192,7 @@ class DelayFit:
             for _ in range(STEPS):
                 delta, C = self._step(d, shares)
                 before = d
+                # a longer step would leave the range in which the derivative stands for the shift
                 d = np.clip(d + shares @ np.clip(delta, -most, most), -farthest, farthest)
                 if np.all(np.abs(d - before) <= 0.1 * np.sqrt(np.diag(shares @ C @ shares.T)) + ARRIVED / self.cutoff):
                     break
@@ -200,10 +203,12 @@ class DelayFit:
         rate = motion.rate / thin
         W, less = self.system.block(motion, slice(0, None, thin))
         smoother, native = CompactGaussian(self.cutoff, rate), CompactGaussian(self.cutoff, motion.rate)
+        # one row per standard deviation of the Gaussian: closer rows add no information
         rows = np.arange(smoother.half + 1, len(less) - smoother.half - 1, max(1, int(smoother.sigma)))
         reach = smoother.half + np.ceil(rate * (0.5 / position + _sticking(motion))).astype(int)
         use = ~self._near_reversal(W, motion.dq[::thin], reach)
         use &= ~widened(motion.spoiled, native.half)[::thin, None]
+        # filters have not settled at the ends of a record
         ends = int(np.ceil(SETTLED / self.cutoff * rate))
         use[:ends] = use[len(use) - ends :] = False
         known = smoother.smooth(motion.tau[::thin] - less, rows) if len(self.base.fixed) else np.zeros((len(rows), self.n))

@@ -154,11 +154,13 @@ class ForwardSelection:
         at = self._places(chosen)
         more = self._places(extra)[self.b :]
         with one_thread():
+            # unit columns: the cut-off of the pseudo-inverse is then a statement about directions, not about units
             scale = np.sqrt(np.maximum(np.diag(self.G), 1e-300))
             inside = self.G[np.ix_(at, at)] / np.outer(scale[at], scale[at])
             inverse = np.linalg.pinv(inside, rcond=1e-11, hermitian=True)
             across = self.G[np.ix_(at, more)] / scale[at][:, None]
             coefficients = inverse @ across
+            # squared length of what the columns in use leave of each further one (Schur complement)
             xx = np.diag(self.G)[more] - np.sum(across * coefficients, axis=0)
             xr = self.g[more] - coefficients.T @ (self.g[at] / scale[at])
         independent = xx > COLLINEAR * np.diag(self.G)[more]
@@ -180,6 +182,7 @@ class ForwardSelection:
             S = float(long_run(score[:, None], self.lags)[0, 0])
             xx = sum(float(x @ x) for x in direction)
         freedom = sum(len(r) for r in after)
+        # residuals are smaller than errors by the fitted parameters
         S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
         return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), explained / max(float(before[j] @ before[j]), 1e-300))
 

@@ -23,6 +23,7 @@ from scipy.linalg import qr, solve_triangular
 from inertica.estimators.covariance import correlation_time, lags_for, long_run
 from inertica.estimators.observe import Observations
 from inertica.estimators.structure.selection import representative
+from inertica.identifiability.labels import INTERVAL
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -36,7 +37,7 @@ SWEEPS = 2
 GRID = 9
 """Values of a law's first shape between its bounds that are tried for a start."""
 
-TOLD = 0.5
+UNDETERMINED_STD = 0.5
 """Standard deviation of a shape's logarithm from which the rows do not tell it: an interval of a factor of seven."""
 
 LONGEST = 0.7
@@ -108,7 +109,7 @@ class FoundShapes:
 
     def interval(self, name: str) -> tuple[float, float]:
         """95 %, of the logarithm."""
-        factor = float(np.exp(1.96 * self.std[name]))
+        factor = float(np.exp(INTERVAL * self.std[name]))
         return self.values[name] / factor, self.values[name] * factor
 
 
@@ -187,11 +188,11 @@ class ShapeSearch:
             x = self.settled(x, free)
             std, cov, raw = self._judged(x, free)
             edge = free & ((x < self.lower + 1e-6) | (x > self.upper - 1e-6))
-            lost = np.flatnonzero(free & (edge | ~(std < TOLD)))
+            lost = np.flatnonzero(free & (edge | ~(std < UNDETERMINED_STD)))
             if not len(lost):
                 return self._found(x, free, std, cov, raw)
             # exponents go before speeds: of two shapes that the rows tell together only, a law is used to the speed
-            worst = max(lost, key=lambda k: (bool(edge[k]), self._later(int(k)), float(np.nan_to_num(std[k], posinf=1e300))))
+            worst = max(lost, key=lambda k: (bool(edge[k]), self._pending(int(k)), float(np.nan_to_num(std[k], posinf=1e300))))
             free[worst], x[worst] = False, self.start[worst]
 
     def swept(self, x: Array) -> Array:
@@ -248,7 +249,7 @@ class ShapeSearch:
         size = [np.sqrt(np.mean(r[where] ** 2)) if where.stop > where.start else 1.0 for where in self.rows]
         return self.sigma * np.maximum(size, 1e-9 * max(size))
 
-    def _later(self, k: int) -> bool:
+    def _pending(self, k: int) -> bool:
         return k not in self.places
 
     def _columns(self, law: ShapedColumns, x: Array) -> Array:

@@ -150,7 +150,7 @@ class _Walk:
 
     h5py: Any
     file: Any
-    found: _Found
+    variables: _Found
     limit: int
 
     def group(self, group: Any, prefix: str, depth: int) -> None:
@@ -166,16 +166,16 @@ class _Walk:
     def dataset(self, item: Any, name: str) -> None:
         kind = _matlab_class(item)
         if "MATLAB_object_decode" in item.attrs:
-            self.found.objects[name] = kind
+            self.variables.objects[name] = kind
         elif item.attrs.get("MATLAB_empty", 0) or kind == "char":
             return
         elif self.h5py.check_ref_dtype(item.dtype) is not None:  # a cell, or a field of an array of structs
             # MATLAB writes columns first, HDF5 reads rows first
             references = np.asarray(item[()]).T
             parts = [self.part(reference) for reference in references.flat]
-            _stack(name, parts, references.shape if kind == "cell" else (len(parts), 1), self.found.named)
+            _stack(name, parts, references.shape if kind == "cell" else (len(parts), 1), self.variables.named)
         elif item.dtype.kind in "fiub" and (kind in _NUMBERS or not kind):
-            self.found.named[name] = _vector(self.values(item))
+            self.variables.named[name] = _vector(self.values(item))
 
     def part(self, reference: Any) -> Any:
         """What a cell holds: numbers or text; None for anything else."""

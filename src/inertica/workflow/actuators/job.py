@@ -325,7 +325,8 @@ class _Job:
         self.say("commands between samples")
         effort = QUICK if hold is None else None
         linear = [
-            _Group(g.joints, continued(_half_later(g.fit), _floor(g.fit.runs.records), effort, hold="linear")) for g in groups
+            _Group(g.joints, continued(_half_step_delayed(g.fit), _floor(g.fit.runs.records), effort, hold="linear"))
+            for g in groups
         ]
         gain = _gain(groups, linear)
         half = 0.5 * float(np.median([r.period for g in groups for r in g.fit.runs.records]))
@@ -541,7 +542,7 @@ def _gain(before: Sequence[_Group], after: Sequence[_Group]) -> float:
     return float(sum((b.fit.criterion - a.fit.criterion) / max(a.fit.correlation, b.fit.correlation) for b, a in pairs))
 
 
-def _half_later(found: Fit) -> Fit:
+def _half_step_delayed(found: Fit) -> Fit:
     """A start for commands in straight lines: held ones lag half a sampling interval behind them."""
     period = float(np.median([r.period for r in found.runs.records]))
     free = {k for name, k in found.free if name == "delay"}

@@ -117,7 +117,9 @@ def export_code(
             (temporary / file).write_text(text, encoding="ascii")
         difference = _difference(temporary / next(iter(files)), expected) if language == "python" else None
     names = tuple(f.name for f in program.functions)
-    return ExportedCode(Path(folder), _sources_first(files), language, names, len(program.model.kept), baked, difference, notes)
+    return ExportedCode(
+        Path(folder), _sources_first(files), language, names, len(program.model.retained), baked, difference, notes
+    )
 
 
 def _sources_first(files: dict[str, str]) -> tuple[str, ...]:

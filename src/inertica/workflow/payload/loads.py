@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.gains import KnownLoad, joint_covariance, resolved
-from inertica.estimators.load_trust import first_moments, trusted
+from inertica.estimators.load_trust import first_moments, load_labels
 from inertica.identifiability.labels import FIXED
 from inertica.physical.body import possible_body
 from inertica.robot.description import Description
@@ -169,7 +169,7 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
     open_directions[free] = svd.unresolved[which] / svd.scale[which, None]
     body = possible_body(values, C, unknown, open_directions)
     silent = np.linalg.norm(problem.columns, axis=0) < 1e-12
-    words = trusted(~unknown, silent, values, np.sqrt(np.diag(C)), body)
+    words = load_labels(~unknown, silent, values, np.sqrt(np.diag(C)), body)
     labels = tuple(FIXED if given else word for given, word in zip(load.known, words, strict=True))
     done = "noise and blocks of all records, robot, loads and gains estimated together; no bias was corrected"
     return Payload(

@@ -20,7 +20,7 @@ from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Linear, Wls, linear
 from inertica.estimators.load import fitted_load
-from inertica.estimators.load_trust import first_moments, trusted
+from inertica.estimators.load_trust import first_moments, load_labels
 from inertica.estimators.registry import method
 from inertica.estimators.solve import Unconstrained
 from inertica.estimators.standard import nearest_prior
@@ -155,7 +155,7 @@ class _Job:
             self.warnings.append(
                 "no real body is near what the records say of the load; are the drive gains and the model right?"
             )
-        labels = trusted(found.known, found.silent, values, np.diag(covariance) ** 0.5, body)
+        labels = load_labels(found.known, found.silent, values, np.diag(covariance) ** 0.5, body)
         moments = first_moments(values, covariance, body, found.open_directions, labels)
         out = Payload(
             description=self.description,

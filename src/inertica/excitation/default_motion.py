@@ -29,21 +29,23 @@ ATTEMPTS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class OwnMotion:
+class DesignedMotion:
     """A motion and, of one that was designed here, a sentence on how near bodies come in it; empty for one that is shipped."""
 
     trajectory: Trajectory
-    said: str = ""
+    note: str = ""
 
 
-def own_trajectory(
+def default_trajectory(
     description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None
 ) -> Trajectory:
-    """The trajectory of `own_motion`."""
-    return own_motion(description, kind, say).trajectory
+    """The trajectory of `default_motion`."""
+    return default_motion(description, kind, say).trajectory
 
 
-def own_motion(description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None) -> OwnMotion:
+def default_motion(
+    description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None
+) -> DesignedMotion:
     """The motion shipped for a catalog robot; for any other robot one that is designed quickly, not the best there is.
 
     No two links come close to each other in it, nor any link to the floor, as in motions of `excite`.
@@ -54,7 +56,7 @@ def own_motion(description: Description, kind: str = "identification", say: Call
         say: progress.
     """
     if has_trajectory(description.name, kind):
-        return OwnMotion(catalog_trajectory(description.name, kind).trajectory)
+        return DesignedMotion(catalog_trajectory(description.name, kind).trajectory)
     limits, name = description.robot.limits, description.name
     unlimited = [
         joint.name for joint, speed in zip(description.robot.joints, limits.velocity, strict=True) if not np.isfinite(speed)
@@ -91,4 +93,6 @@ def own_motion(description: Description, kind: str = "identification", say: Call
     fast = [joint.name for joint, a in zip(description.robot.joints, limits.acceleration, strict=True) if not np.isfinite(a)]
     bound = f"; no acceleration limit was kept for {', '.join(fast)}, the model states none: not for a real robot" if fast else ""
     floor = "" if stands else "; no floor was kept, the model does not say where it is (`excite` takes its height: floor)"
-    return OwnMotion(designed.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}{bound}")
+    return DesignedMotion(
+        designed.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}{bound}"
+    )

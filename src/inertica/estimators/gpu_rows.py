@@ -27,7 +27,7 @@ def memory_of(motion: Motion, target: Target) -> DeviceMemory | None:
     """Where a motion is decimated: where it lies, or where the target computes; None for the processor, or without decimation."""
     if motion.decimator.ratio == 1 or motion.recipe.regressor != "torque":
         return None
-    return MemorySpace.of(motion.q, motion.dq, motion.ddq).memory or getattr(target, "memory", None)
+    return MemorySpace.of(motion.q, motion.dq, motion.ddq).memory or target.memory
 
 
 def resident(motion: Motion, memory: DeviceMemory) -> Motion:
