@@ -117,7 +117,7 @@ from inertica.workflow.payload.loads import LoadedLogs as LoadedLogs, Loads as L
 from inertica.workflow.payload.payload import payload as payload
 from inertica.workflow.payload.online import online_payload as online_payload, payload_while_moving as payload_while_moving
 from inertica.workflow.payload.result import Payload as Payload
-from inertica.workflow.identify.result import Result as Result
+from inertica.workflow.identify.result import Identification as Identification, Result as Result
 from inertica.workflow.identify.settings import Settings as Settings
 from inertica.workflow.simulate_options import SimulateOptions as SimulateOptions
 from inertica.workflow.identify.truth import AgainstTruth as AgainstTruth, against_truth as against_truth

@@ -1,7 +1,7 @@
 """The estimate applied to itself: the control loop is simulated with it, recorded like the log, and identified in the same way.
 
 What comes out differs from what went in by the bias of the whole pipeline (filter, reversals of velocity, noise in the regressor, the
-torque that the controller holds over a period), plus noise that several repetitions average out.  `interval_choice` takes the bias
+torque that the controller holds over a period), plus noise that several repetitions average out.  `decisions.intervals` takes the bias
 out of the estimate; tests of lack of fit take the replicas for what residuals of a right model look like.
 
 Only a loop that is known tells this.  Friction makes kinks in the acceleration whose shape depends on the controller, so that a loop

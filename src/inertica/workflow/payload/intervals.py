@@ -4,7 +4,7 @@ With G_u, G_l of `estimators.load`, noise variances v and variances j by blocks 
 
     std^2 = c^2 v w + bias,
 
-w the factor of `interval_choice.widened_by_blocks`, c Birge's ratio where it is significant.
+w the factor of `decisions.intervals.widened_by_blocks`, c Birge's ratio where it is significant.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: boo
 
 
 def _bias(changes: Array, noise: Array) -> tuple[Array, Array]:
-    """Correction (10,) and what it adds to the variances, as in `interval_choice`."""
+    """Correction (10,) and what it adds to the variances, as in `decisions.intervals`."""
     m, known = changes.mean(axis=0), noise > 0.0
     scatter = changes.std(axis=0, ddof=1)[known] / noise[known]
     kappa = float(np.sqrt(np.mean(scatter**2))) if known.any() else 0.0
