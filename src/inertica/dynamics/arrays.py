@@ -55,6 +55,7 @@ class ArraySamples:
 
     def __init__(self, evaluate: Callable[[Any], Sequence[Scalar] | Array], outputs: int) -> None:
         self._evaluate, self.outputs = evaluate, outputs
+        # chunks that fit the cache, whatever the number of outputs
         self._chunk = int(np.clip(NUMBERS // max(outputs, 1), *SAMPLES))
 
     def __call__(self, inputs: Inputs, out: Array, columns: NDArray[np.int64], directions: Sequence[Inputs] = ({},)) -> None:
@@ -145,6 +146,7 @@ class ArrayRegressor:
                 pending[joint].append((np.arange(where.start, where.stop), of_body))
             if not pending[joint]:
                 continue
+            # all bodies that this joint carries, in one product of matrices
             parameters = np.concatenate([k for k, _ in pending[joint]])
             wrench = np.concatenate([w for _, w in pending[joint]], axis=1)
             pending[joint] = []

@@ -99,6 +99,7 @@ class ClosedLoop:
 
         def initial(x: Symbols) -> Stored:
             (dt,) = x["dt"]
+            # q - dt dq, so that the first backward difference gives back the true velocity
             step = [dt * v for v in x["dq"]]  # stored, so that it is rounded before it is taken off
             return {"way": step, "q_before": [a - b for a, b in zip(self._measured(x), step, strict=True)]}
 
@@ -113,6 +114,7 @@ class ClosedLoop:
             out: Stored = {}
             if self.difference:
                 (idt,) = x["idt"]
+                # 1 / dt is a field: a product with it is faster than a division by dt, and the same in all targets
                 velocity = [(a - b) * idt for a, b in zip(measured, x["q_before"], strict=True)]
                 out["q_before"] = measured
             if self.noisy:
@@ -150,6 +152,7 @@ class ClosedLoop:
                     total_error = [a + b for a, b in zip(x[f"error_{name}"], error, strict=True)] if s else error
                     out[f"error_{name}"] = total_error
                 if s > 0:
+                    # the weighted sum of all stages so far
                     total = [a + b for a, b in zip(x[f"sum_{name}"], total, strict=True)]
                 if s == len(tableau) - 1:
                     out[name] = [b + dt * t for b, t in zip(before, total, strict=True)]
@@ -169,6 +172,7 @@ def _forward(equations: Equations, retained: tuple[int, ...]) -> Kernel:
 
     def acceleration(x: Symbols) -> Stored:
         chi: list[object] = [0.0] * layout.size
+        # eliminated parameters are the constant zero, so that whatever only they enter vanishes from the trace
         for k, value in zip(retained, x["chi"], strict=True):
             chi[k] = value
         return {"ddq": equations.forward_dynamics(x["q"], x["dq"], x["tau"], chi, x["shapes"], x["friction"])}

@@ -228,6 +228,7 @@ class Engine(Model):
         return out
 
     def _values(self, chi: ArrayLike, shapes: ArrayLike | None) -> dict[str, Array]:
+        # Parameters carry the values of their nonlinear parameters along
         if shapes is None and hasattr(chi, "shapes"):
             shapes = chi.shapes  # Parameters carry their own
         values = np.ascontiguousarray(np.asarray(chi, float))

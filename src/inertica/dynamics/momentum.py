@@ -105,6 +105,7 @@ def energy_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[Sy
     inertial = {k for _, where in e.layout.bodies for k in range(where.start, where.stop)}
     (rates,) = _rates(E, q, dq)
     flow: list[Scalar] = []
+    # columns of rigid bodies by gravity alone, the others by the difference of power and rate of energy
     for k in range(e.layout.size):
         rows = at_rest if k in inertial else with_velocity
         power = _sum(dq[i] * rows[i][k] for i in range(n))
@@ -114,6 +115,7 @@ def energy_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[Sy
 
 def momentum_regressor(e: Equations, q: Sequence[Scalar], dq: Sequence[Scalar], shapes: Sequence[Scalar]) -> Rows:
     """P with M(q) dq = P chi: the torque of dq taken as an acceleration, from rest and without gravity."""
+    # without gravity and velocity only M dq is left of the torque
     weightless = Equations(replace(e.layout, robot=replace(e.robot, gravity=(0.0, 0.0, 0.0))))
     zero = [0.0] * len(dq)
     accelerated, rest = (weightless.regressor(q, zero, rate, shapes) for rate in (dq, zero))

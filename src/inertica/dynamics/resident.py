@@ -85,6 +85,7 @@ class Resident(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Resident) else x for x in inputs), **options)
 
     def __getattr__(self, name: str) -> Any:
+        # dunder attributes are looked for by copy, pickle and NumPy itself, and must not cause a copy from the device
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._host_copy, name)

@@ -139,11 +139,13 @@ def checked_runs(
     if noise is not None:
         wide["sd_q"], wide["sd_tau"] = _wide(noise.q, n, "noise"), _wide(noise.tau, n, "noise")
     wide["chi"] = model.reduced(chi)
+    # one row for all runs: fields with one row are broadcast
     wide["dt"], wide["idt"] = np.full((1, 1), dt), np.full((1, 1), 1.0 / dt)
     sizes = {len(v) for v in wide.values()} | (set() if numbers is None else {np.size(numbers)})
     B = max(sizes)
     if sizes - {1, B}:
         raise InputError(f"inputs of the simulation have different numbers of runs: {sorted(sizes)}")
+    # views without a copy; the target copies what it changes
     fields = {name: np.broadcast_to(v, (B, v.shape[1])) for name, v in wide.items()}
     run_numbers = np.arange(B) if numbers is None else np.broadcast_to(np.atleast_1d(np.asarray(numbers)), (B,))
     steps = np.arange(0, len(table), keep) if isinstance(keep, int) else np.asarray(keep, np.int64)

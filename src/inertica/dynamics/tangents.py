@@ -49,6 +49,7 @@ def simulate_tangents(
     law = law or PD()
     loop = ClosedLoop(law, integrator, False, difference_velocity)
     rates = np.atleast_2d(np.asarray(directions, float))
+    # every lane runs the same parameters and carries one direction
     values = np.tile(np.asarray(chi, float), (len(rates), 1))
     runs = checked_runs(model, law, values, reference, gains, dt, keep, start, shapes)
     runs.fields["chi rate"] = model.reduced(rates)

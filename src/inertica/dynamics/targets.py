@@ -110,6 +110,7 @@ class _EitherLoop:
         return None if self.both.gpu is None else self.both.gpu.loop(self.loop)
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
+        # small batches leave a GPU idle; variable steps differ from run to run, for which it has no kernel
         few = len(runs.numbers) < self.both.from_runs
         if few or self.loop.variable is not None or self._card is None:
             return self._native(runs)

@@ -100,6 +100,7 @@ class Transition:
 
     def jacobian(self, z: ArrayLike, table: Array, memory: Mapping[str, Array] | None = None) -> tuple[Array, Array]:
         """(2n,) state after those steps, and (2n, size) its derivative."""
+        # one lane per direction, all at the same point
         points = np.tile(np.asarray(z, float), (self.size, 1))
         rates = {f"{name} rate": value for name, value in self._fields(np.eye(self.size), 0.0).items()}
         out = self._run(self._both, points, table, memory, rates)
@@ -131,6 +132,7 @@ class Transition:
         constants = {**self.fields, **(memory or {})}
         fields = {name: np.broadcast_to(value, (len(z), len(value))) for name, value in constants.items()}
         fields |= self._fields(z, self.fields[self.parameter]) | dict(rates)
+        # the state behind the last row of the table is recorded, for which the run needs one row more
         steps = np.array([len(table)])
         runs = Runs(fields, np.arange(len(z), dtype=np.uint64), 0, np.vstack([table, table[-1:]]), steps)
         return {name: x[:, 0] for name, x in function(runs).items()}

@@ -68,6 +68,7 @@ class Weight(Engine):
     def _weight(self) -> tuple[SampleFunction, list[tuple[int, int]]]:
         if self.loops_over_bodies:
             return regressor_function(self.equations, ("q", "gravity"))
+        # weight does not depend on velocity or acceleration
         still = [0.0] * self.n
 
         def regressor(x: Symbols) -> list[list[Scalar]]:

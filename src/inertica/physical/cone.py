@@ -107,6 +107,7 @@ def _triangular(rows: Array) -> Array:
     k = rows.shape[1] - 1
     R = np.asarray(np.linalg.qr(rows, mode="r"))
     out = np.zeros((k, k + 1))
+    # the last row of R is the norm that no solution explains; fewer rows than columns leave zeros
     out[: min(len(R), k)] = R[:k]
     return out
 
@@ -148,6 +149,7 @@ class Program:
     def nearest(self, metric: Metric, good: float = GOOD) -> Nearest:
         """min |M (x - x_u)|^2 within the constraints; `good` is the gap that is good enough, in the same squares."""
         plane = self.plane
+        # no equations: nothing to eliminate
         if plane.N.shape[1] == len(metric.x):
             M, w_u = metric.M, metric.x
         else:

@@ -32,6 +32,7 @@ class InfeasibleError(InputError):
 def conflict_error(reference: Reference, conflict: Sequence[Block]) -> InfeasibleError:
     """The error that names a group, and the fixed values that take part in it."""
     names = [block.name for block in conflict]
+    # fixed values that none of the contradicting statements contains are not part of the contradiction
     taking_part = np.any([np.any(block.F != 0.0, axis=0) for block in conflict], axis=0) & reference.fixed
     fixed = [f"{n} = {v:g}" for n, v, t in zip(reference.layout.names, reference.values, taking_part, strict=True) if t]
     fixed_text = f", with the fixed values {', '.join(fixed)}" if fixed else ""

@@ -50,6 +50,7 @@ class Cuts:
         self.inverse = np.asarray(solve_triangular(metric.M, np.eye(len(metric.x))))
         self.deviation = np.linalg.norm(self.inverse, axis=1)
         self.inside = program._cone_rows @ metric.x + program._cone_right
+        # rows in coordinates in which the ball has radius one
         self.rows = program._cone_rows @ self.inverse * radius
 
     def applied(self, free_ends: Array, points: Array, wanted: Mask) -> Array:
@@ -73,6 +74,7 @@ class Cuts:
                         x = ends.find(int(j), sign)
                         if x is None:  # not cut: the interval stays as long as data and prior leave it
                             continue
+                        # a computed point often lies beyond ends of other parameters, which then need no program
                         reached |= np.array([x <= free_ends[0], x >= free_ends[1]])
                         if not reached[side, j]:
                             out[side, j] = x[j]

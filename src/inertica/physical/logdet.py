@@ -92,6 +92,7 @@ class _Newton:
             y, gap = self._constrained(self.chart.inverse(inside), barrier)
             x = self.chart.x(y)
         if not gap <= self.accuracy.good * self.fit.noise and isinstance(self.penalty, ConePenalty):
+            # the careful way: slower, but it arrives where the Riemannian cost is not convex or a barrier is steep
             end = followed(self.program, self.fit, self.penalty, inside, self.accuracy.good * self.fit.noise)
             self.steps += end.steps
             x, gap = (end.x, end.gap) if end.gap < gap else (x, gap)
@@ -196,6 +197,7 @@ class _Newton:
     def _start(self) -> Array:
         """The prior in scaled variables; a point inside the constraints near it when it breaks an equation or its own domain."""
         values = self.penalty.origin if isinstance(self.penalty, ConePenalty) else self.program.reference.values
+        # scaled variables: all of order one
         x = values[self.program.free] / self.program.scale
         on_equations = _equation_miss(self.program, x) <= 1e-9
         return x if on_equations and np.isfinite(self.penalty.value(self.program.chi(x))) else self._inside(x)

@@ -152,6 +152,7 @@ class BaseRidge:
 
     def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
         norms = np.linalg.norm(fit.R, axis=0)
+        # rows of D (T chi - beta_0): the base parameters of chi in units of their columns
         ridge = np.sqrt(self.strength) * norms[:, None] * fit.T
         return Quadratic(np.vstack([ridge, Euclidean().penalty(reference, fit).W]), reference.values)
 
@@ -163,6 +164,7 @@ class Pullback:
     strength: float = 1.0
 
     def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
+        # bodies get the metric of the cone, everything else its own size
         W, point = np.diag(1.0 / believed_sizes(reference, fit)), metric_point(reference)
         for where, known in zip(point.where, point.known, strict=True):
             if known:
@@ -279,6 +281,7 @@ class ConePenalty:
         other, scalars = (np.zeros((len(k), self.size)) for k in (self.other, self.scalars))
         other[np.arange(len(self.other)), self.other] = 1.0 / self.other_scale
         ratio = chi[self.scalars] / self.scalar_prior
+        # a square bend^2 (d + first / (2 bend^2))^2 has the value's slope and half its curvature
         bend = np.sqrt(0.5 * self._curvature(ratio, ratio))
         scalars[np.arange(len(self.scalars)), self.scalars] = bend / self.scalar_prior
         right = [(chi[self.other] - self.other_prior) / self.other_scale, 0.5 * self._first(ratio) / bend]
@@ -372,6 +375,7 @@ def metric_point(reference: Reference) -> MetricPoint:
             empty.append(reference.label(body))
             continue
         e, V = np.linalg.eigh(size.pseudo @ pseudo_inertias(values[where]) @ size.pseudo)
+        # a body on the boundary of the cone has no inverse, and so no metric
         if e[0] < MARGIN:
             values[where] = inertia.from_pseudo_inertia((back @ V * np.maximum(e, _FLAT)) @ (back @ V).T)
             replaced.append(reference.label(body))

@@ -71,6 +71,7 @@ class _ProfileNewton:
     def run(self) -> LevelEnds:
         rows = np.vstack([-self.B, self.B])  # what each end makes as large as it can
         length = np.linalg.norm(rows, axis=1)
+        # ends of the ball, exact if the cost were quadratic
         y = np.sqrt(self.height) * rows / length[:, None]
         y, value = self._shortened(np.zeros_like(y), y)
         todo, steps, known = np.arange(2 * self.k), 0, np.zeros(2 * self.k, bool)
@@ -83,6 +84,7 @@ class _ProfileNewton:
             gain = np.einsum("ij,ij->i", step, rows[todo])
             away = np.einsum("ij,ij->i", y[todo], rows[todo])
             known[todo] = np.abs(gain) <= _SETTLED * np.abs(away)
+            # ends that have settled, or that run away, take no further steps
             todo = todo[~known[todo] & (away < _ENDLESS)]
         x = self.origin + y @ self.B.T
         targets = x[np.arange(2 * self.k), np.tile(np.arange(self.k), 2)]
