@@ -173,3 +173,32 @@ def test_a_gas_spring_is_no_swap_of_columns(real_data: Path) -> None:
     middle = 0.5 * float(log.t[0] + log.t[-1])
     for part in (log, log.sliced(-np.inf, middle), log.sliced(middle, np.inf)):
         assert not checked(robot, [part], quick=True).problems
+
+
+PENDULUM = """<robot name="pendulum"><link name="base"/>
+<joint name="a" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+  <limit lower="-6" upper="6" effort="9" velocity="20"/></joint>
+<link name="upper"><inertial><origin xyz="0 0 -0.26"/><mass value="{mass}"/>
+  <inertia ixx="0.011" iyy="0.011" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="b" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0 0 -0.3"/><axis xyz="0 1 0"/>
+  <limit lower="-6" upper="6" effort="9" velocity="20"/></joint>
+<link name="lower"><inertial><origin xyz="0 0 -0.12"/><mass value="0.63"/>
+  <inertia ixx="0.017" iyy="0.017" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_single_sines_of_a_pendulum_prove_no_fault(seed: int, tmp_path: Path) -> None:
+    """Along one sine gravity is nearly a multiple of inertia, so that turned gravity with other drives explains the torque as well."""
+    for name, mass in (("model", 0.6), ("true", 0.76)):
+        (tmp_path / f"{name}.urdf").write_text(PENDULUM.format(mass=mass))
+    model, true = load(tmp_path / "model.urdf"), with_friction(load(tmp_path / "true.urdf"))
+    drives = {"Ia1": 0.175, "Ia2": 0.017, "Fv1": 0.148, "Fv2": 0.035, "Fc1": 0.168, "Fc2": 0.05, "off1": -0.028, "off2": 0.0145}
+    t, w, rng = np.arange(1600) / 200.0, 2.0 * np.pi * 1.235, np.random.default_rng(seed)
+    sine, cosine = np.array([-0.0518, -0.178]), np.array([-0.171, -0.0177])
+    swing = np.outer(np.sin(w * t), sine) + np.outer(np.cos(w * t), cosine)
+    rate = w * (np.outer(np.cos(w * t), sine) - np.outer(np.sin(w * t), cosine))
+    q = np.array([-0.202, 0.2487]) + swing
+    tau = Engine(true.layout).inverse_dynamics(q, rate, -(w**2) * swing, true.prior.replaced(drives))
+    q = q + 2e-4 * rng.standard_normal(q.shape)
+    tau = tau + 0.02 * np.abs(tau).max(axis=0) * rng.standard_normal(tau.shape)
+    assert not checked(model, [Log.from_arrays(t, {"q": q, "tau": tau}, model.robot.joint_names)], quick=True).problems

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
 from inertica.checks.plausible import FLOOR, HypothesisFit, Judge
+from inertica.guard import MATTERS
 
 Array = NDArray[np.float64]
 
@@ -139,8 +140,8 @@ def proof(judge: Judge, h: Hypothesis, fit: HypothesisFit, periods: float) -> Pr
     refuted = all(
         before.of(h) > max(LOST, FAR_BETTER * after.of(h)) and after.gains(before).min() > 0.0 for before, after in (near, free)
     )
-    # a model near which the mended log is explained far worse than links far from it would is no witness
-    witness = near[1].of(h) < FAR_BETTER * max(free[1].of(h), 1e-300)
+    # a model near which even the mended log is explained worse than by links far from it is no witness
+    witness = near[1].of(h) < MATTERS * max(free[1].of(h), 1e-300)
     like = judge.knows_links and witness and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
     preferred = like and near[1].gains(near[0]).sum() > 0.0
     return Proof(
