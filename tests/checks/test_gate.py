@@ -250,7 +250,7 @@ def test_a_joint_that_the_log_lacks_is_named() -> None:
 
 def test_identify_stops_at_a_problem_unless_forced() -> None:
     wrong = changed(clean(0), tau=flipped(clean(0).tau, 2))
-    with pytest.raises(CheckError, match=r"the torque of joint 2 counts the other way round.*--force"):
+    with pytest.raises(CheckError, match=r"the torque of joint 2 counts the other way round.*the option force"):
         identify(TX40, [wrong], method="ols", cutoff=10.0, delay=0.0)
     assert admitted(TX40, [wrong], force=True, base=BASE).problems
     result = identify(TX40, [wrong], method="ols", cutoff=10.0, delay=0.0, force=True)

@@ -19,6 +19,7 @@ DH = "name: one\ntypes: [R]\ndh: {convention: proximal, alpha: [0], a: [0], d: [
 KEYS = {"kind", "message", "file", "line", "joint"}
 
 POSITIONAL = {
+    "actuators": ["no.yaml", "no.csv"],
     "advise": ["no.yaml", "--json"],
     "campaign": ["no.yaml"],
     "check": ["no.yaml", "no.csv"],
