@@ -40,9 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate", metavar="LOG", action="append", default=[], help="a log that is only simulated; may be given several times"
     )
-    known = parser.add_argument_group(
-        "known", "in SI units on the joint's side; one number, or one per joint with - for unknown ones"
-    )
+    known = parser.add_argument_group("known", "SI, on the joint's side; one number, or one per joint (- where unknown)")
     known.add_argument("--kp", metavar="K[,K..]", help="stiffness of the position loop in N m/rad")
     known.add_argument("--kd", metavar="K[,K..]", help="damping of the position loop in N m s/rad")
     known.add_argument("--torque-limit", metavar="T[,T..]", help="largest torque of the drives in N m")

@@ -11,7 +11,7 @@ from inertica.dynamics.servo import HARD
 from inertica.estimators.actuators.fit import Fit, continued, criterion, simulated
 from inertica.estimators.actuators.record import Hold
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import QUICK, Array, Group, Say, resolution
+from inertica.workflow.actuators.groups import QUICK, Array, Group, Say, refined, resolution
 from inertica.workflow.actuators.known import Setup
 
 CLEARLY = 10.0
@@ -44,8 +44,7 @@ def choose_hold(groups: list[Group], hold: Hold | None, notes: list[str], say: S
             replace(g, fit=continued(_half_later(g.fit, half), resolution(g.fit.runs.records), effort, hold="linear"))
             for g in groups
         ]
-        stated = hold == "linear"
-        if stated or (_gain(groups, linear) > CLEARLY and _gain(groups := _as_long(groups), linear) > CLEARLY):
+        if hold == "linear" or _clearly_in_short_steps(groups, linear, say):
             notes.append(
                 f"commands go on in straight lines between their samples; if they are held, delays are {1e3 * half:.3g} ms shorter"
             )
@@ -85,6 +84,13 @@ def _limited(found: Fit, k: int, floor: Array) -> tuple[ActuatorValues, float]:
         if score < lowest:
             best, lowest = tried, score
     return best, lowest
+
+
+def _clearly_in_short_steps(groups: Sequence[Group], others: Sequence[Group], say: Say) -> bool:
+    """Whether others are clearly better, also without the error of long steps: half a sampling interval is no more than that."""
+    if not _gain(groups, others) > CLEARLY:
+        return False
+    return _gain([refined(g, say) for g in groups], [refined(g, say) for g in others]) > CLEARLY
 
 
 def _as_long(groups: Sequence[Group]) -> list[Group]:
