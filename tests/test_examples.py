@@ -28,7 +28,7 @@ def run(script: str, cwd: Path, *words: str) -> str:
 def test_own_robot(tmp_path):
     shutil.copytree(FOLDER / "data", tmp_path, dirs_exist_ok=True)
     said = run("own_robot.py", tmp_path, "arm.urdf", "run1.csv.gz", "run2.csv.gz", "out")
-    assert said.startswith("Result(arm by ") or "\nResult(arm by " in said
+    assert said.startswith("Identification(arm by ") or "\nIdentification(arm by " in said
     for name in (
         "result.json",
         "identified.urdf",

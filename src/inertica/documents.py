@@ -17,8 +17,6 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from inertica.errors import InputError
 
 T = TypeVar("T")
@@ -102,7 +100,9 @@ def typed(kind: Any, document: Any, null: float = math.nan) -> Any:
         entries = _checked(isinstance(document, Sequence), document, kind)
         each: tuple[Any, ...] = (arguments[0],) * len(entries) if arguments[1:] == (...,) else arguments
         return tuple(typed(k, entry, null) for k, entry in zip(each, entries, strict=True))
-    if origin is np.ndarray:
+    if getattr(origin, "__module__", "") == "numpy":
+        import numpy as np  # help texts and errors come without it
+
         return np.array(document, float)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         items = _checked(isinstance(document, Mapping), document, kind).items()

@@ -58,7 +58,7 @@ def test_identify_obeys_the_check(tmp_path: Path, capsys) -> None:
     words = ["identify", "tx40", str(path), "--method", "ols", "--cutoff", "10", "--delay", "0"]
     assert main(words) == 1
     said = capsys.readouterr()
-    assert said.out == "" and "the torque of joint 3 counts the other way round" in said.err and "--force" in said.err
+    assert said.out == "" and "the torque of joint 3 counts the other way round" in said.err and "the option force" in said.err
     assert main([*words, "--force", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["check"]["verdict"] == "problem" and any("joint 3" in w for w in document["warnings"])

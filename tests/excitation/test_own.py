@@ -51,8 +51,8 @@ def apart(robot: ia.Description, trajectory: ia.Trajectory) -> float:
 def test_a_designed_motion_keeps_links_apart_and_off_the_floor(tmp_path: Path) -> None:
     robot = ia.load(arm(tmp_path))
     found = default_motion(robot)
-    assert "no acceleration limit was kept for j1, j2, j3" in found.said
-    assert "closest approach" in found.said and "none is stored for arm" in found.said and "no floor" not in found.said
+    assert "no acceleration limit was kept for j1, j2, j3" in found.note
+    assert "closest approach" in found.note and "none is stored for arm" in found.note and "no floor" not in found.note
     assert apart(robot, found.trajectory) > 0.02 - 1e-6
     bodies = Collisions(robot, planes=(Plane((0.0, 0.0, 1.0), 0.0, "floor"),))
     assert bodies.free(found.trajectory(np.arange(0.0, 10.0, 1e-3))[0])
@@ -60,7 +60,7 @@ def test_a_designed_motion_keeps_links_apart_and_off_the_floor(tmp_path: Path) -
 
 def test_a_shipped_motion_is_taken_and_nothing_said() -> None:
     found = default_motion(ia.load("tx40"), "validation")
-    assert found.said == "" and found.trajectory.period == default_trajectory(ia.load("tx40"), "validation").period
+    assert found.note == "" and found.trajectory.period == default_trajectory(ia.load("tx40"), "validation").period
 
 
 def test_simulate_says_what_it_designed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -238,7 +238,7 @@ def renamed(texts: Iterator[str]) -> dict[str, str]:
     terms = tuple(replace(t, name=next(texts)) if isinstance(t, UserTerm) else t for t in values.layout.terms)
     layout = replace(values.layout, robot=replace(robot, name=next(texts), joints=joints), terms=terms)
     called = Parameters(layout, values.values, values.shapes, next(texts))
-    remarks = writer._remarks(called, len(program.model.kept), True)
+    remarks = writer._remarks(called, len(program.model.retained), True)
     meanings = [f"{meaning}, {next(texts)}" for meaning in program.meanings]
     hostile = replace(program, model=replace(program.model, layout=layout), remarks=remarks, meanings=meanings)
     return c_files(hostile, expected) | python_files(hostile)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_the_box_loses_the_truth_while_the_point_stays_good() -> None:
 
 
 def test_a_short_study_with_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inertica.reproduce.frisch.QUICK_SEARCH", 1500)
+    monkeypatch.setattr(sys.modules["inertica.reproduce.frisch"], "QUICK_SEARCH", 1500)
     found = reproduce("frisch", Options(seeds=2, quick=True))
     verdicts = {row.quantity: row.verdict for row in found.rows}
     assert all(v.startswith("agrees") for q, v in verdicts.items() if q.startswith("model reduction"))

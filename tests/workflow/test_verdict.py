@@ -27,7 +27,7 @@ from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.validation.residuals import Relative, Residual, TorqueShares
 from inertica.workflow.export.exported import ExportedModel
 from inertica.workflow.identify.before import Before, headline_set
-from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.choice import Choice, candidates
 from inertica.workflow.identify.hold_out import STRETCHES, HoldOut
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import identify
@@ -333,7 +333,10 @@ def test_the_model_is_judged_on_the_stretches_that_were_left_out():
 
 def test_before_and_decisions_survive_saving_and_older_results_load(tmp_path):
     result = pair.identified()
-    choices = (*result.choices, Choice("lean", "none", "w", True, {"none": 0.1, "lean": 0.09}, 0.1, 0.12, True))
+    choices = (
+        *result.choices,
+        Choice("lean", "none", "w", True, candidates({"none": 0.1, "lean": 0.09}, "none"), 0.1, 0.12, True),
+    )
     replace(result, choices=choices).save(tmp_path)
     back = Result.load(tmp_path)
     assert isinstance(back.before, Before) and back.before == result.before and back.choices[-1] == choices[-1]

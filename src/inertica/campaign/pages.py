@@ -81,14 +81,14 @@ def claims_table() -> str:
 
 def sizes_table() -> str:
     """Least, middle and largest share of the full number of fits, experiment by experiment, and what the whole comes to."""
-    found = sizes()
+    each = sizes()
     rows = []
-    for experiment in dict.fromkeys(x.experiment for x in found):
-        own = [x for x in found if x.experiment == experiment]
-        shares = sorted(min(1.0, x.fits / x.full) for x in own)
-        numbers = (shares[0], shares[len(shares) // 2], shares[-1], share(own))
+    for experiment in dict.fromkeys(x.experiment for x in each):
+        lines = [x for x in each if x.experiment == experiment]
+        shares = sorted(min(1.0, x.fits / x.full) for x in lines)
+        numbers = (shares[0], shares[len(shares) // 2], shares[-1], share(lines))
         rows.append([experiment, *(f"{100 * x:.2g} %" for x in numbers)])
-    rows.append(["all", "", "", "", f"{100 * share(found):.3g} %"])
+    rows.append(["all", "", "", "", f"{100 * share(each):.3g} %"])
     return _table(["experiment", "method with least fits", "median method", "most", "of all fits"], rows)
 
 

@@ -62,6 +62,6 @@ def sizes(lines: Sequence[Line] | None = None) -> list[Size]:
     return out
 
 
-def share(found: Sequence[Size]) -> float:
+def share(sizes: Sequence[Size]) -> float:
     """Of all fits of the full study."""
-    return sum(min(x.fits, x.full) for x in found) / sum(x.full for x in found)
+    return sum(min(x.fits, x.full) for x in sizes) / sum(x.full for x in sizes)

@@ -278,7 +278,8 @@ def in_other_unit(problem: Problem, factor: float) -> Problem:
     if loop is not None:
         most = None if loop.saturation is None else factor * loop.saturation
         gains = {name: factor * loop.gains[name] for name in torque_gains(loop)}
-        loop = replace(loop.with_gains(**gains), saturation=most)
+        inertia = None if loop.tuned_for is None else factor * loop.tuned_for
+        loop = replace(loop.with_gains(**gains), saturation=most, tuned_for=inertia)
     if prior is not None:
         prior = replace(prior, values=factor * prior.values)
     if noise is not None:

@@ -45,9 +45,9 @@ def evolve(task: Task, rng: Generator) -> Array:
     generation = 0
     while not task.finished and (np.isfinite(task.search.seconds) or generation < generations):
         size = FIRST * (LAST / FIRST) ** min(1.0, generation / generations)
-        children, found = judged_candidates(task, _children(x, merits, POPULATION - survivors, size * task.scale, rng))
+        children, child_merits = judged_candidates(task, _children(x, merits, POPULATION - survivors, size * task.scale, rng))
         best = np.argsort(merits)[:survivors]
-        x, merits = np.vstack([x[best], children]), np.concatenate([merits[best], found])
+        x, merits = np.vstack([x[best], children]), np.concatenate([merits[best], child_merits])
         generation += 1
         if generation % 10 == 0:
             task.judge(x[int(np.argmin(merits))])

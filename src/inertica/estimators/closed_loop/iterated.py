@@ -170,16 +170,16 @@ class ClosedLoopFit:
         Where gains follow the estimate and nobody stated what they were tuned for, the loop may begin slower than the real one: a
         guess that is too small makes it too fast for its rate, and the last iterations have the stated gains.
         """
-        found = self.simulate(self.start)
+        replays = self.simulate(self.start)
         if not self.following or self.tuning_known:
-            return found
+            return replays
         guess = self.tuned_for
         for factor in SLOWER:
-            if found is not None:
-                return found
+            if replays is not None:
+                return replays
             self.tuned_for = factor * guess
-            found = self.simulate(self.start)
-        return found
+            replays = self.simulate(self.start)
+        return replays
 
     def current_gains(self, beta: Array) -> dict[str, Array]:
         """Gains of the simulated loop at this estimate: the estimated or stated ones, re-tuned if so asked."""
@@ -280,14 +280,14 @@ class ClosedLoopFit:
         if not self.following or self.tuning_known:
             return None
         self.following = False
-        found = self.simulate(beta)
-        self.following = found is None
-        if found is None and settled:
+        replays = self.simulate(beta)
+        self.following = replays is None
+        if replays is None and settled:
             self.notes.append(
                 "what inertia the stated gains were tuned for is not known (option tuned-for, or `tuned_for` in the card's loop); "
                 "that of the prior was taken to the end, since the loop with the gains as stated is unstable at the estimate"
             )
-        return found
+        return replays
 
     def simulated(self, replays: list[Replay]) -> Problem:
         """The problem with simulated motions in the place of measured ones."""
@@ -457,9 +457,9 @@ def _undecided(motion: Motion) -> Motion:
 
 def _check_inertias(stated: Array, n: int) -> None:
     if stated.shape != (n,) or not np.all(stated > 0.0):
-        listed = ", ".join(f"{x:g}" for x in np.atleast_1d(stated))
+        values = ", ".join(f"{x:g}" for x in np.atleast_1d(stated))
         raise InputError(
-            f"the inertia that the gains were tuned for should be {n} numbers above zero, one per joint, not {listed}"
+            f"the inertia that the gains were tuned for should be {n} numbers above zero, one per joint, not {values}"
         )
 
 

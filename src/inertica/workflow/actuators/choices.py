@@ -41,7 +41,7 @@ def choose_hold(groups: list[Group], hold: Hold | None, notes: list[str], say: S
         say("commands between samples")
         effort = QUICK if hold is None else None
         linear = [
-            replace(g, fit=continued(_half_later(g.fit, half), resolution(g.fit.runs.records), effort, hold="linear"))
+            replace(g, fit=continued(_delayed_by(g.fit, half), resolution(g.fit.runs.records), effort, hold="linear"))
             for g in groups
         ]
         if hold == "linear" or _clearly_in_short_steps(groups, linear, say):
@@ -98,7 +98,7 @@ def _as_long(groups: Sequence[Group]) -> list[Group]:
     return [replace(g, fit=continued(g.fit, resolution(g.fit.runs.records), QUICK)) for g in groups]
 
 
-def _half_later(found: Fit, half: float) -> Fit:
+def _delayed_by(found: Fit, half: float) -> Fit:
     """A start for commands in straight lines: held ones lag half a sampling interval behind them."""
     free = {k for name, k in found.free if name == "delay"}
     delay = np.array([d + (half if k in free else 0.0) for k, d in enumerate(found.values.delay)])

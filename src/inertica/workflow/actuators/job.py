@@ -64,6 +64,11 @@ def actuators(
         start: where the search begins, beside starts of its own.
         threads: of the processor; all by default.
         say: progress.
+
+    Examples:
+        >>> found = ia.actuators("arm.urdf", ["run1.csv.gz@0:3"])
+        >>> len(found.joints)
+        3
     """
     clock = _Clock()
     say("reading")

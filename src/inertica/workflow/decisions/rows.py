@@ -62,8 +62,9 @@ def choose_filter_and_rows(
         say: progress.
         velocities: sources of velocity to compare; those the logs offer by default.
     """
-    start = search_start(logs, base).narrowest
-    masked = recipe_for(start, min(log.rate for log in logs), replace(recipe, velocity="differences"))
+    rate = min(log.rate for log in logs)
+    start = min(search_start(logs, base).narrowest, HIGHEST * rate)
+    masked = recipe_for(start, rate, replace(recipe, velocity="differences"))
     share = torque_share(_problem(description, base, logs, masked))
     if share >= MOST:
         return choose_filter(description, base, logs, recipe, say, velocities)
