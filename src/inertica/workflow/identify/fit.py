@@ -18,6 +18,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.decisions.correction import Correction, choose_correction
 from inertica.workflow.decisions.intervals import DataFit, delayed_fits, neighbour_fits, stated_uncertainty
+from inertica.workflow.decisions.masses import choose_masses
 from inertica.workflow.decisions.standstill import SUBJECT, choose_standstill
 from inertica.workflow.identify.choice import Choice, Notes, Say
 from inertica.workflow.identify.choose import Chosen
@@ -94,6 +95,15 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
     if estimate.failed or not estimate.iterations:  # it ended before it had used the data, or is the start itself
         raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
     notes = chosen.notes
+    if chosen.inputs.settings.method == "auto":
+        say("fit: are the masses plausible")
+        kept, choice = choose_masses(part, estimator, estimate if part is problem else estimator.estimate(part))
+        notes = notes if choice is None else notes.chose(choice)
+        if kept is not None:
+            whole = part is problem
+            part = replace(part, constraints=(*part.constraints, *kept.bounds))
+            problem = part if whole else replace(problem, constraints=(*problem.constraints, *kept.bounds))
+            estimate = kept.estimate if whole else estimator.estimate(problem)
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
     if isinstance(strategy, PreparedStrategy) and (mild := strategy.mildness) is not None:
         value = "none" if mild.strength is None else f"strength {mild.strength:.3g}"
