@@ -207,7 +207,7 @@ def test_lerobot(tmp_path: Path, version: str, names: object) -> None:
 def test_lerobot_selection(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     write_lerobot(tmp_path / "set", "v3.0", ["a", "b", "c"])
-    with pytest.raises(InputError, match=r"holds 2 episodes \(0 to 1\); choose one with episode="):
+    with pytest.raises(InputError, match=r"holds 2 episodes \(0 to 1\); name one: --episode K"):
         read_log(tmp_path / "set")
     with pytest.raises(InputError, match="has no episode 5"):
         read_log(tmp_path / "set", episode=5)
