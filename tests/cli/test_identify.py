@@ -56,7 +56,7 @@ def test_before_verdict_and_decisions_are_in_the_document(capsys):
 
 def test_the_first_line_is_what_was_gained(capsys):
     robot, fit, other = files()
-    assert main(["identify", robot, fit, "--validate", other, *QUICK]) == 0
+    assert main(["identify", robot, fit, "--validate", other, *QUICK, "--full"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     first = re.match(r"The model you came with leaves ([\d.]+) %, the identified one ([\d.]+) %", out)
     assert first and re.search(rf"run2\.csv raw {first[2]} ", out) and re.search(rf"model that came in raw {first[1]} ", out)

@@ -126,7 +126,8 @@ def _joints(result: Result, width: int) -> list[Line]:
     chosen = [rows[j] for j in sorted(worst)]
     lines = [Line(line, Role.HEADING if k == 0 else Role.TEXT) for k, line in enumerate(_aligned(chosen, width))]
     if robot.n > len(chosen):
-        lines.append(Line(f"and {robot.n - len(chosen)} joints that are predicted better"))
+        more = robot.n - len(chosen)
+        lines.append(Line(f"and {more} joint{'s' if more > 1 else ''}, predicted better"))
     return [*lines, *_wrapped(LEGEND, width)]
 
 

@@ -203,7 +203,11 @@ def _fitted(result: Result, judged: Verdict) -> list[str]:
 
 def _missed(reasons: Sequence[Reason], what: What) -> list[str]:
     """Every joint that is missed by much of its own torque, of those that carry load, or of the others."""
-    remark = " (nearly all of that torque is friction or noise, so the verdict does not depend on it)" if what is What.LIGHT_JOINT else ""
+    remark = (
+        " (nearly all of that torque is friction or noise, so the verdict does not depend on it)"
+        if what is What.LIGHT_JOINT
+        else ""
+    )
     listed = ", ".join(f"joint {r.joints[0]} by {percent(r.value)}" for r in reasons if r.what is what)
     return [f"A joint's own torque is missed by more than {100 * JOINT:g} %: {listed}{remark}."] if listed else []
 
