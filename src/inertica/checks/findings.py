@@ -12,7 +12,7 @@ Verdict = Literal["fine", "not testable", "note", "warning", "problem"]
 SEVERITY: Mapping[str, int] = {"fine": 0, "not testable": 0, "note": 1, "warning": 2, "problem": 3}
 """What could not be tested says nothing against a log, and nothing for it."""
 
-LISTED: Mapping[Verdict, str] = {
+INTRODUCTIONS: Mapping[Verdict, str] = {
     "problem": "problem", "warning": "warning", "note": "note", "not testable": "what this motion cannot show"
 }  # fmt: skip
 """How findings of a verdict are introduced in a sentence."""
@@ -82,7 +82,7 @@ class Quality(Derived):
     def sentence(self) -> str:
         """The verdict in words."""
         by = {v: list(dict.fromkeys(f.name for f in self.findings if f.verdict == v)) for v in SEVERITY}
-        parts = [f"{LISTED[v]}: {', '.join(by[v])}" for v in LISTED if by[v]]
+        parts = [f"{INTRODUCTIONS[v]}: {', '.join(by[v])}" for v in INTRODUCTIONS if by[v]]
         if by["problem"]:
             return "; ".join(parts)
         word = "usable" if by["warning"] or by["note"] else "no fault found"
