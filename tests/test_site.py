@@ -80,7 +80,7 @@ def test_what_pages_of_methods_say_of_errors_comes_from_the_tables():
 
 
 def test_links_out_of_docs_become_links_of_the_site():
-    text = "[a](../README.md#how-well-how-fast) [b](identify.md) [c](https://x.org/y) ![d](methods/online.svg)"
+    text = "[a](../README.md#what-it-is-better-at) [b](identify.md) [c](https://x.org/y) ![d](methods/online.svg)"
     assert generated.relinked(text, "comparison.md") == text.replace("../README.md", "index.md")
     assert generated.relinked("[x](docs/methods/iv.md)", "index.md") == "[x](methods/iv.md)"
     assert generated.relinked("[x](../../examples/cluster.py)", "guides/cluster.md") == "[x](../examples/cluster.py)"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertica.checks.findings import Finding, Quality, unverified
+from inertica.checks.findings import UNTESTED, Finding, Quality, unverified
 from inertica.checks.gate import CheckError, admitted, checked
 from inertica.checks.hypotheses import AS_RECORDED, hypotheses
 from inertica.checks.plainfit import observed
@@ -82,7 +82,7 @@ def test_a_log_without_fault_is_let_through_and_what_it_cannot_tell_is_said(robo
     assert zeros.verdict == "not testable" and 1 in zeros.numbers["joints"] and 2 not in zeros.numbers["joints"]
     assert quality.of("lean")[0].verdict == "not testable"
     sentence = unverified(quality.findings)  # one line for all kinds
-    assert sentence.startswith("cannot be verified from this motion: ") and "zeros of joint" in sentence and "lean" in sentence
+    assert sentence.startswith(UNTESTED) and "zeros of joint" in sentence and "lean" in sentence
     assert quality.of("mount")[0].verdict == "fine" and quality.of("same robot")[0].verdict == "fine"
 
 
@@ -193,7 +193,7 @@ def test_a_motion_without_periods_is_no_proof() -> None:
     assert report(wrong).problems
     brief = wrong.sliced(float(log.t[0]), float(log.t[0]) + 0.6)
     quality = report(brief)
-    assert not quality.problems and "cannot be verified from this motion" in unverified(quality.findings)
+    assert not quality.problems and UNTESTED in unverified(quality.findings)
 
 
 def test_a_log_in_which_nothing_moves_cannot_be_verified() -> None:

@@ -56,7 +56,7 @@ def test_before_verdict_and_decisions_are_in_the_document(capsys):
 
 def test_the_first_line_is_what_was_gained(capsys):
     robot, fit, other = files()
-    assert main(["identify", robot, fit, "--validate", other, *QUICK]) == 0
+    assert main(["identify", robot, fit, "--validate", other, *QUICK, "--full"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     first = re.match(r"The model you came with leaves ([\d.]+) %, the identified one ([\d.]+) %", out)
     assert first and re.search(rf"run2\.csv raw {first[2]} ", out) and re.search(rf"model that came in raw {first[1]} ", out)
@@ -104,9 +104,9 @@ def test_the_folder_holds_everything_and_loads_again(tmp_path, capsys):
 
 def test_text_says_the_same_and_warnings_come_last(capsys):
     robot, fit, other = files()
-    assert main(["identify", robot, fit, "--validate", other, *QUICK]) == 0
+    assert main(["identify", robot, fit, "--validate", other, *QUICK, "--full"]) == 0
     said = capsys.readouterr()
-    assert max(map(len, said.out.splitlines())) <= 100
+    assert max(map(len, said.out.splitlines())) <= 100 and said.out.splitlines()[-1].startswith("Verdict: ")
     assert "pair: " in said.out and "base parameters by wls" in said.out and "run2.csv" in said.out
     assert "given, not chosen" in said.out and " determined" in said.out and "MX2" in said.out
     assert all(line.startswith("inertica: warning: ") for line in said.err.splitlines())

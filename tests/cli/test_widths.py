@@ -87,7 +87,7 @@ def fits(at: dict[int, str]) -> None:
 
 
 def identified(printed, log: Path, result: Path) -> dict[int, str]:
-    return printed(["identify", "panda7", log, "--quick", "--method", "pc-wls", *FIXED, "-o", result])
+    return printed(["identify", "panda7", log, "--full", "--quick", "--method", "pc-wls", *FIXED, "-o", result])
 
 
 def test_results_and_what_follows_from_them(printed, folder):

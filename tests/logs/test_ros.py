@@ -78,7 +78,7 @@ def test_topics_are_selectable(tmp_path: Path, name: str) -> None:
         write_ros2(tmp_path / name, "sqlite3", topics)
     else:
         write_ros1(tmp_path / name, topics)
-    with pytest.raises(InputError, match=r"2 topics: /arm/joint_states, /hand/joint_states; choose one with topic="):
+    with pytest.raises(InputError, match=r"2 topics: /arm/joint_states, /hand/joint_states; name one: --topic NAME"):
         read_log(tmp_path / name)
     with pytest.raises(InputError, match="has no topic 'leg'"):
         read_log(tmp_path / name, topic="leg")

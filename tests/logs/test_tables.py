@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -9,10 +10,14 @@ import numpy as np
 import pytest
 import scipy.io
 
+import pair
+from inertica.cli.reading import add_reading, reading_options, with_reading
 from inertica.errors import FileError, InputError, MissingDependencyError
 from inertica.logs import Log, read_log
 from inertica.logs.readers import guard
+from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import nanoseconds
+from inertica.robot.load import load
 from logfiles import motion, write_lerobot
 
 SYMBOLS = ("q", "dq", "tau")
@@ -207,7 +212,7 @@ def test_lerobot(tmp_path: Path, version: str, names: object) -> None:
 def test_lerobot_selection(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     write_lerobot(tmp_path / "set", "v3.0", ["a", "b", "c"])
-    with pytest.raises(InputError, match=r"holds 2 episodes \(0 to 1\); choose one with episode="):
+    with pytest.raises(InputError, match=r"holds 2 episodes \(0 to 1\); name one: --episode K"):
         read_log(tmp_path / "set")
     with pytest.raises(InputError, match="has no episode 5"):
         read_log(tmp_path / "set", episode=5)
@@ -238,3 +243,19 @@ def test_missing_package_says_what_to_install(tmp_path: Path, monkeypatch: pytes
     (tmp_path / name).write_bytes(b"x")
     with pytest.raises(MissingDependencyError, match=rf"pip install 'inertica\[{extra}\]'"):
         read_log(tmp_path / name)
+
+
+def test_a_card_and_the_command_line_name_topic_episode_and_features(tmp_path: Path) -> None:
+    """The same three statements, by key and by option, reach the reader; those of the command line go first."""
+    model, *_ = pair.files()
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: {model}\ntopic: /arm/states\nepisode: 1\nfeatures: {{tau: observation.load}}\n")
+    by_card = ReadOptions().completed(load(card))
+    assert (by_card.topic, by_card.episode, by_card.keys) == ("/arm/states", 1, {"tau": "observation.load"})
+    parser = argparse.ArgumentParser()
+    add_reading(parser)
+    words = ["--topic", "/hand/states", "--episode", "2", "--feature", "i=observation.current"]
+    options = ReadOptions().completed(with_reading(load(card), reading_options(parser.parse_args(words))))
+    assert (options.topic, options.episode, options.keys) == ("/hand/states", 2, {"i": "observation.current"})
+    with pytest.raises(InputError, match="--feature should be SIGNAL=NAME"):
+        reading_options(parser.parse_args(["--feature", "tau"]))

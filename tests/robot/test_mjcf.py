@@ -273,7 +273,7 @@ FREE = f"""<mujoco><worldbody><body name="torso" euler="0 90 0"><freejoint/>{INE
 
 def test_floating_bodies_can_be_held(tmp_path):
     path = write(tmp_path, FREE)
-    with pytest.raises(FileError, match=r"body 'torso' has the free joint .* choose root='torso'"):
+    with pytest.raises(FileError, match=r"body 'torso' has the free joint .* write `root: torso` into a robot card"):
         reduce(read_mjcf(path))
     robot = reduce(read_mjcf(path), root="torso").robot
     assert robot.joint_names == ("hip",)

@@ -12,6 +12,14 @@ Verdict = Literal["fine", "not testable", "note", "warning", "problem"]
 SEVERITY: Mapping[str, int] = {"fine": 0, "not testable": 0, "note": 1, "warning": 2, "problem": 3}
 """What could not be tested says nothing against a log, and nothing for it."""
 
+INTRODUCTIONS: Mapping[Verdict, str] = {
+    "problem": "problem", "warning": "warning", "note": "note", "not testable": "what this motion cannot show"
+}  # fmt: skip
+"""How findings of a verdict are introduced in a sentence."""
+
+UNTESTED = "this motion cannot show whether these are right:"
+"""How a list begins of what a motion cannot tell."""
+
 UNVERIFIED = "unverified"
 """Key of `Finding.numbers`: what a motion cannot tell, as part of a list."""
 
@@ -74,10 +82,10 @@ class Quality(Derived):
     def sentence(self) -> str:
         """The verdict in words."""
         by = {v: list(dict.fromkeys(f.name for f in self.findings if f.verdict == v)) for v in SEVERITY}
-        parts = [f"{v}: {', '.join(by[v])}" for v in ("problem", "warning", "note", "not testable") if by[v]]
+        parts = [f"{INTRODUCTIONS[v]}: {', '.join(by[v])}" for v in INTRODUCTIONS if by[v]]
         if by["problem"]:
             return "; ".join(parts)
-        word = "usable" if by["warning"] or by["note"] else "fine"
+        word = "usable" if by["warning"] or by["note"] else "no fault found"
         return "; ".join([word, *parts])
 
 
@@ -97,4 +105,4 @@ def joint_list(numbers: list[int]) -> str:
 def unverified(findings: Iterable[Finding]) -> str:
     """One sentence for everything that a motion cannot tell; empty when it tells all."""
     what = dict.fromkeys(str(f.numbers[UNVERIFIED]) for f in findings if f.verdict == "not testable" and UNVERIFIED in f.numbers)
-    return f"cannot be verified from this motion: {'; '.join(what)}" if what else ""
+    return f"{UNTESTED} {'; '.join(what)}" if what else ""

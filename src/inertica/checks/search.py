@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks import ranges
-from inertica.checks.findings import UNVERIFIED, Finding, joint_list
+from inertica.checks.findings import UNTESTED, UNVERIFIED, Finding, joint_list
 from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
 from inertica.checks.plainfit import Movement
 from inertica.checks.plausible import HypothesisFit, Judge
@@ -132,11 +132,13 @@ def _named(
         if before.residual[joint] < 1.2 * after.residual[joint]:
             gain = "otherwise its links would be far from the model's, or joints beyond their limits"
     text = (
-        f"it looks as if {h.text} ({gain})" if sure else f"it may be that {h.text} ({gain}); this log speaks for it, not clearly"
+        f"it looks as if {h.text} ({gain})"
+        if sure
+        else f"it may be that {h.text} ({gain}); this log suggests it, but does not prove it"
     )
     others = searched.alike[:MOST_NAMED]
     if others:
-        text += f"; as good: {'; '.join(o.text for o in others)}"
+        text += f"; the log would be explained as well if {', or if '.join(o.text for o in others)}"
     numbers = {
         "joints": [j + 1 for j in h.joints], "fault": h.text, "alike": [o.text for o in others],
         "residual": before.overall, "residual_mended": after.overall, "per_joint": before.residual,
@@ -167,14 +169,14 @@ def _untold(kind: str, searched: SearchResult, silent: Sequence[int]) -> Finding
     if tried and not untold and not joints:
         return Finding(kind, "fine", _FINE[kind], numbers=numbers)
     what = f"{_WORDS[kind]} of {joint_list(list(joints))}" if joints else _WORDS[kind]
-    return _not_testable(kind, f"cannot be verified from this motion: {what}", what, numbers)
+    return _not_testable(kind, f"{UNTESTED} {what}", what, numbers)
 
 
 def _not_testable(kind: str, text: str, what: str, numbers: Mapping[str, object] | None = None) -> Finding:
     return Finding(kind, "not testable", text, numbers={"untold": [], **(numbers or {}), UNVERIFIED: what})
 
 
-LEAN = "a lean of the base by a few degrees, which identify estimates"
+LEAN = "the level of the base (identify estimates a lean of a few degrees)"
 
 _WORDS = {
     "joint signs": "signs",

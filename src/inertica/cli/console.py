@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "Answer", "collected_warnings", "complain", "error_document", "grid", "numbers", "progress", "progress_line", "table",
-    "text_console", "write", "written_to",
+    "Answer", "collected_warnings", "complain", "error_document", "grid", "held_warnings", "numbers", "progress",
+    "progress_line", "table", "text_console", "write", "written_to",
 ]  # fmt: skip
 
 COLUMNS = 100
@@ -84,11 +84,18 @@ def text_console() -> Console:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Shows every warning once, as a line on stderr unless --quiet, and keeps the sentences."""
+    """Shows every warning of ours once, as a line on stderr unless --quiet, and keeps the sentences.
+
+    Warnings of NumPy and other packages speak of code, not of a robot: they are shown with --verbose only.
+    """
     said: list[str] = []
 
-    def show(message: Warning | str, *_: object, **__: object) -> None:
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         sentence = one_line(str(message))
+        if not issubclass(category, ModelWarning):
+            if LOUDNESS.get() == "verbose":
+                print(f"{category.__name__}: {sentence}", file=sys.stderr)
+            return
         if sentence not in said:
             said.append(sentence)
             if LOUDNESS.get() != "quiet":
@@ -98,6 +105,30 @@ def collected_warnings() -> Iterator[list[str]]:
         warnings.simplefilter("always", ModelWarning)
         warnings.showwarning = show
         yield said
+
+
+@contextmanager
+def held_warnings(hold: bool = True) -> Iterator[list[str]]:
+    """Keeps warnings of ours for the caller to count or to show; where the command fails they are shown.
+
+    Args:
+        hold: whether to; without it the list stays empty and warnings go where they always go.
+    """
+    held: list[str] = []
+    if not hold:
+        yield held
+        return
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", ModelWarning)
+            yield held
+            held += dict.fromkeys(one_line(str(w.message)) for w in caught)
+    except BaseException:
+        for w in caught:
+            warnings.warn(ModelWarning(str(w.message)), stacklevel=3)
+        raise
 
 
 def complain(error: Exception, as_json: bool) -> None:

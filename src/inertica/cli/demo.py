@@ -1,12 +1,15 @@
 """The whole way without input: a built-in robot follows an optimised trajectory under its own controller in simulation, the noisy
 log is checked and identified, methods are compared, and what was found is held against the truth that a simulation knows.
 
-With -o a folder with the log, the result and an HTML report is written.
+The last lines are the verdict, the report to open and the command that identifies the same log again.  Logs, result and report are
+written into the folder of -o, or into a new one among the temporary files.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from inertica.identifiability.base import BaseModel
     from inertica.logs.log import Log
     from inertica.workflow.identify.compare import Comparison
+    from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 
@@ -45,6 +49,8 @@ inertica demo --robot scara4 --json
 ROBOT = "tx40"
 STAGES = {"simulating": 2.0, "checking": 2.3, "reading": 2.9, "fit: ": 2.6}
 """Seconds that they usually take; those before, of the base parameters, go by unseen."""
+METHOD = "pc-wls"
+"""Of the result: every link of it could exist."""
 METHODS = ("ols", "wls", "irls", "pc-wls", "didim")
 SURE = 5.0
 """Percent; base parameters with a smaller relative standard deviation are held against the truth."""
@@ -54,14 +60,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robot", metavar="ROBOT", default=ROBOT, help="built-in robot (default: %(default)s)")
     parser.add_argument("--noise", metavar="PRESET", help="noise preset of the robot; its first one by default")
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write log, result and report there")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write logs, result and report there")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     tour = Tour(load(arguments.robot))
     with progress_line(by_stages(STAGES)) as say:
         tour.take(arguments.noise, arguments.seed, say)
-        files = tour.write(arguments.output) if arguments.output else ()
+        folder = arguments.output
+        if folder is None and not arguments.json:
+            folder = Path(tempfile.mkdtemp(prefix="inertica-demo-"))
+        files = tour.write(folder) if folder else ()
     return Answer(tour.document() | {"files": list(files)}, lambda: tour.text(files))
 
 
@@ -71,6 +80,7 @@ class Tour:
     base: BaseModel
     logs: tuple[Log, Log]
     quality: Quality
+    result: Result
     found: Comparison
     errors: dict[str, float]
     motions: tuple[str, ...]
@@ -86,6 +96,7 @@ class Tour:
         from inertica.identifiability.base import base_model
         from inertica.logs.simulated import marked
         from inertica.workflow.identify.compare import compare
+        from inertica.workflow.identify.run import identify
         from inertica.workflow.identify.settings import Settings
 
         self.preset = preset or next(iter(self.robot.noise), None)
@@ -104,12 +115,15 @@ class Tour:
             say("checking the log")
             self.quality = checked(self.robot, [first])
         with self._timed("identify"):
-            self.found = compare(self.robot, [first], METHODS, validate=[second], settings=Settings(), progress=say)
+            quick = Settings(method=METHOD, quick=True)
+            self.result = identify(self.robot, [first], validate=[second], settings=quick, progress=say)
+        with self._timed("compare"):
+            self.found = compare(self.robot, [first], METHODS, validate=[second], progress=say)
         self.errors = self._errors()
 
     def _errors(self) -> dict[str, float]:
         """Relative error of base parameters the data determine well."""
-        estimate = self.found.reference.estimate
+        estimate = self.result.estimate
         truth = estimate.base.beta(self.robot.prior.on(estimate.base.layout).values)
         sure = (estimate.relative_std < SURE) & (truth != 0.0)
         listed = zip(estimate.base.names, estimate.beta, truth, sure, strict=True)
@@ -132,7 +146,7 @@ class Tour:
         for name, log in zip(("identification", "validation"), self.logs, strict=True):
             log.save(folder / f"{name}.csv.gz")
             names.append(str(folder / f"{name}.csv.gz"))
-        result = self.found.reference
+        result = self.result
         result.save(folder / "result")
         with self._timed("report"):
             write_report(result, result.motions, folder / "report.html")
@@ -144,7 +158,7 @@ class Tour:
         return np.sqrt(np.mean((log.truth["q"] - log.need("qr")) ** 2, axis=0))
 
     def document(self) -> dict[str, object]:
-        result = self.found.reference
+        result = self.result
         return {
             "name": self.robot.name,
             "joints": self.robot.robot.n,
@@ -171,7 +185,7 @@ class Tour:
     def text(self, files: tuple[str, ...]) -> Iterator[RenderableType]:
         from rich.text import Text
 
-        robot, result = self.robot, self.found.reference
+        robot, result = self.robot, self.result
         counts = f"{robot.robot.n} joints, {robot.layout.size} standard and {self.base.rank} base parameters"
         yield Text(f"{robot.name}: {counts}", "bold")
         error = ", ".join(number(1e3 * x, 3) for x in self.tracking())
@@ -179,20 +193,35 @@ class Tour:
         yield f"simulated {self.logs[0].duration:.3g} s under its controller at {self.control_rate:g} Hz, {noise}"
         yield from self.motions
         yield f"tracking error, rms: {error} (1e-3 rad or m)\n"
-        said = "" if self.quality.sentence == self.quality.verdict else f"; {self.quality.sentence}"
-        yield f"check of the log: {self.quality.verdict}{said}\n"
-        yield table("chosen by cross-validation", ("what", "why"), [[c.subject, c.sentence] for c in result.choices])
+        yield f"check of the log: {self.quality.sentence}\n"
+        yield table("chosen by cross-validation", ("what", "value"), [[c.subject, c.value] for c in result.choices])
         rows = []
         for row in self.found.rows:
             scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()]
             rows.append([row.method, *(scores or (row.failure or "", "")), f"{1e3 * row.seconds:.0f} ms"])
         columns = ("method", "identification", "validation", "fit")
         yield table("torque residual in percent, raw / filtered", columns, rows, right=columns[1:])
+        yield "time: " + ", ".join(f"{stage} {s:.2f} s" for stage, s in self.seconds.items()) + "\n"
+        yield from self._conclusion(files)
+
+    def _conclusion(self, files: tuple[str, ...]) -> Iterator[RenderableType]:
+        """What it comes to, the page to open, and what to type next."""
+        from rich.text import Text
+
+        from inertica.report.verdict_words import verdict_words
+        from inertica.workflow.identify.verdict import verdict
+
+        judged = verdict(self.result)
+        words = verdict_words(self.result, judged)
+        yield Text(f"Verdict: {judged.level}. {words.headline}.", "bold")
+        yield words.first_line
         if self.errors:
             size = 100 * np.abs(list(self.errors.values()))
             yield (
-                f"{len(self.errors)} base parameters have a relative standard deviation below {SURE:g} %: they are off the truth by "
-                f"{np.median(size):.2g} % (median), {size.max():.2g} % (worst)\n"
+                f"The simulation knows the truth: the {len(self.errors)} base parameters that are known to {SURE:g} % (one standard "
+                f"deviation) are off it by {np.median(size):.2g} % (median), {size.max():.2g} % (worst)."
             )
-        yield "time: " + ", ".join(f"{stage} {s:.2f} s" for stage, s in self.seconds.items())
-        yield f"wrote {', '.join(files)}" if files else "inertica demo -o DIR writes the log, the result and a report"
+        identification, validation, _, report = files
+        yield Text.assemble("Report: ", (report, f"link {Path(report).absolute().as_uri()}"))
+        again = ["inertica", "identify", self.robot.name, identification, "--validate", validation, "-o", "result/"]
+        yield f"Next: {shlex.join(again)}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, progress_line, table, written_to
+from inertica.cli.console import Answer, held_warnings, progress_line, table, text_console, written_to
 from inertica.cli.fitting import add_choices, add_friction_export, add_inputs, add_loop, residual_table, settings
 from inertica.cli.progress import by_stages
 from inertica.cli.reading import described
@@ -24,6 +24,7 @@ from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import LABELS
 from inertica.numbers import number
+from inertica.report.digest import Role, digest
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, base_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
@@ -71,6 +72,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true",
         help="do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias",
     )  # fmt: skip
+    parser.add_argument(
+        "--full", action="store_true",
+        help="print everything: choices with their reasons, all residuals and parameters, warnings, times; one screen by default",
+    )  # fmt: skip
     add_friction_export(parser)
     add_choices(parser)
     add_loop(parser)
@@ -82,7 +87,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.output is not None:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
-    with progress_line(by_stages(STAGES)) as say:
+    one_screen = not (arguments.full or arguments.json or arguments.verbose)
+    with held_warnings(one_screen) as held, progress_line(by_stages(STAGES)) as say:
         result = identify(
             described(arguments),
             arguments.logs,
@@ -97,10 +103,10 @@ def run(arguments: argparse.Namespace) -> Answer:
             say("writing the report")
             bundle = write_bundle(result, arguments.output, approximate=arguments.approximate_friction, force=arguments.force)
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
-    view = View(result, files)
+    view = View(result, files, tuple(held))
     if arguments.json:
         view.warn()
-    return Answer(view.document(), view.text)
+    return Answer(view.document(), view.digest if one_screen else view.text)
 
 
 def check_output(folder: Path) -> None:
@@ -111,10 +117,17 @@ def check_output(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class View:
-    """A result as a document and as text."""
+    """A result as a document and as text.
+
+    Args:
+        result: what was found.
+        files: that were written.
+        remarks: warnings about files and models that have not been shown.
+    """
 
     result: Result
     files: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
     def document(self) -> dict[str, object]:
         return self.result.document() | {"verdict": verdict_document(self.result), "files": list(self.files)}
@@ -124,7 +137,20 @@ class View:
         for sentence in self.result.warnings:
             warnings.warn(ModelWarning(sentence), stacklevel=2)
 
+    def digest(self) -> Iterator[RenderableType]:
+        """One screen, the verdict last."""
+        from rich.text import Text
+
+        style = _VERDICT_STYLES[verdict(self.result).level]
+        for line in digest(self.result, self.files, len({*self.result.warnings, *self.remarks}), text_console().width):
+            styles = {Role.FIRST: "bold", Role.HEADING: "bold", Role.VERDICT: style}
+            text = Text(line.text, styles.get(line.role, ""))
+            if line.target is not None:
+                text.stylize(f"link {line.target.as_uri()}")
+            yield text
+
     def text(self) -> Iterator[RenderableType]:
+        """Everything, the verdict first and last."""
         from rich.text import Text
 
         result, judged = self.result, verdict(self.result)
@@ -150,6 +176,7 @@ class View:
             yield written_to(self.files)
         yield from (model.comparison for model in result.exported)
         self.warn()
+        yield Text(f"Verdict: {judged.level}. {words.headline}.", _VERDICT_STYLES[judged.level])
 
     def _standard(self) -> RenderableType:
         result = self.result

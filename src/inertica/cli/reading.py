@@ -16,7 +16,7 @@ from inertica.robot.settings import Side
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """--columns, --rate, --unit, --side, --log-joints, --most-unpacked."""
+    """--columns, --rate, --unit, --side, --log-joints, --most-unpacked, --topic, --episode, --feature."""
     group = parser.add_argument_group("reading", "how the logs are to be read; the same may be stated in a robot card")
     group.add_argument(
         "--columns", metavar="A,B,.. | q=PATTERN,..",
@@ -34,6 +34,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="of the gears, on which q, dq and tau were recorded where the card has a transmission",
     )
     group.add_argument("--most-unpacked", metavar="GIB", help="that a packed log may unpack to (8, and 200 times its size)")
+    group.add_argument("--topic", metavar="NAME", help="of the joint states, where a ROS bag or MCAP file holds several")
+    group.add_argument("--episode", metavar="K", type=int, help="of a LeRobot dataset that holds several")
+    group.add_argument(
+        "--feature", metavar="SIGNAL=NAME", action="append", default=[],
+        help="feature of a LeRobot dataset that a signal is read from (tau=observation.load); may be given several times",
+    )  # fmt: skip
     group.add_argument("--log-joints", metavar="A,B,..", help="the log's own names of the robot's joints, in the robot's order")
 
 
@@ -78,6 +84,12 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
         out["units"] = dict(_unit(word) for word in arguments.unit)
     if arguments.side is not None:
         out["side"] = arguments.side
+    if arguments.topic is not None:
+        out["topic"] = arguments.topic
+    if arguments.episode is not None:
+        out["episode"] = arguments.episode
+    if arguments.feature:
+        out["features"] = dict(_feature(word) for word in arguments.feature)
     if arguments.log_joints is not None:
         out["log_joints"] = _words(arguments.log_joints, "--log-joints")
     return out
@@ -124,3 +136,10 @@ def _unit(word: str) -> tuple[str, str]:
     if symbol not in SIGNALS and symbol != "t":
         raise InputError(f"--unit: '{symbol}' is no signal of a log; {nearest(symbol, [*SIGNALS, 't'])}")
     return symbol, unit
+
+
+def _feature(word: str) -> tuple[str, str]:
+    symbol, _, feature = (part.strip() for part in word.partition("="))
+    if not feature:
+        raise InputError(f"--feature should be SIGNAL=NAME, such as tau=observation.load; not '{word}'")
+    return symbol, feature

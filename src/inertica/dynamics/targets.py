@@ -18,7 +18,7 @@ from inertica.dynamics.kernels import (
     ScanFunction,
     Target,
 )
-from inertica.errors import InerticaError, InputError, nearest
+from inertica.errors import InerticaError, InputError, ModelWarning, nearest
 
 Device = Literal["cpu", "cuda", "auto"]
 
@@ -72,7 +72,7 @@ class Either:
         try:
             return Cuda()
         except InerticaError as error:
-            warnings.warn(f"{error}; the processor computes instead", stacklevel=2)
+            warnings.warn(ModelWarning(f"{error}; the processor computes instead"), stacklevel=2)
             return None
 
     @property
@@ -117,5 +117,5 @@ class _EitherLoop:
         try:
             return self._card(runs)
         except InerticaError as error:  # its memory
-            warnings.warn(f"{error}; the processor computes instead", stacklevel=2)
+            warnings.warn(ModelWarning(f"{error}; the processor computes instead"), stacklevel=2)
             return self._native(runs)

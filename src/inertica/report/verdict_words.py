@@ -43,8 +43,8 @@ HEADLINES = {
     What.LINK_MASS: "Implausible masses",
     What.CARRY_OVER: "Does not carry over",
     What.WORSE: "Worse than the model it came from",
-    What.JOINT: "Doubtful",
-    What.RESIDUAL: "Doubtful",
+    What.JOINT: "A joint is predicted badly",
+    What.RESIDUAL: "Much of the torque is not explained",
     What.UNVALIDATED: "Not validated",
     What.CHECK: "The log has a problem",
     What.LACK_OF_FIT: "Something is not in the model",
@@ -86,7 +86,10 @@ def verdict_words(result: Result, judged: Verdict | None = None) -> VerdictWords
     quality = (
         f"On {_place(result, judged.data_set)}, the predicted torque misses the torque as recorded by {percent(judged.residual)}."
     )
-    details = [*_fitted(result, judged), *_missed(judged.reasons), *_reasons(result, serious), _possible(result)]
+    details = [
+        *_fitted(result, judged), *_missed(judged.reasons, What.JOINT), *_reasons(result, serious),
+        *_missed(judged.reasons, What.LIGHT_JOINT), _possible(result),
+    ]  # fmt: skip
     said = tuple(dict.fromkeys(sentence for sentence in details if sentence))
     if not serious:
         return VerdictWords(first_line(result), _praise(judged), quality, said, _next_of_good(result, judged.data_set))
@@ -195,17 +198,18 @@ def _short(result: Result, data_set: str) -> str:
 
 def _fitted(result: Result, judged: Verdict) -> list[str]:
     own = result.residuals[IDENTIFICATION].raw.all
-    return [] if judged.data_set == IDENTIFICATION else [f"On the data that were fitted by {percent(own)}."]
+    return [] if judged.data_set == IDENTIFICATION else [f"On the data that were fitted it misses {percent(own)}."]
 
 
-def _missed(reasons: Sequence[Reason]) -> list[str]:
-    """Every joint that is missed by much of its own torque, by whether it carries load."""
-    out = []
-    for what, remark in ((What.JOINT, ""), (What.LIGHT_JOINT, " (little of that torque is load, so it does not decide)")):
-        listed = ", ".join(f"joint {r.joints[0]} by {percent(r.value)}" for r in reasons if r.what is what)
-        if listed:
-            out.append(f"Missed by more than {100 * JOINT:g} % of the joint's own torque: {listed}{remark}.")
-    return out
+def _missed(reasons: Sequence[Reason], what: What) -> list[str]:
+    """Every joint that is missed by much of its own torque, of those that carry load, or of the others."""
+    remark = (
+        " (nearly all of that torque is friction or noise, so the verdict does not depend on it)"
+        if what is What.LIGHT_JOINT
+        else ""
+    )
+    listed = ", ".join(f"joint {r.joints[0]} by {percent(r.value)}" for r in reasons if r.what is what)
+    return [f"A joint's own torque is missed by more than {100 * JOINT:g} %: {listed}{remark}."] if listed else []
 
 
 def _reasons(result: Result, reasons: Sequence[Reason]) -> list[str]:
@@ -216,11 +220,11 @@ def _reasons(result: Result, reasons: Sequence[Reason]) -> list[str]:
             case What.NOTHING:
                 out.append("The model predicts next to nothing there.")
             case What.CARRY_OVER:
-                out.append("The fitted data do not show what that motion needs.")
+                out.append("That motion needs parameters which the fitted motions hardly excite.")
             case What.WORSE if result.before is not None:
                 out.append(f"The model that came in leaves {percent(result.before.residual.raw.all)} there.")
             case What.RESIDUAL:
-                out.append(f"That is more than {percent(reason.limit)}, noise of the torque allowed for.")
+                out.append(f"A good model would leave at most {percent(reason.limit)}, noise of the torque included.")
             case What.UNVALIDATED:
                 out.append("No data were left out.")
             case What.CHECK:

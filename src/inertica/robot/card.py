@@ -35,6 +35,7 @@ from inertica.robot.yamlfile import Item
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
     *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate", "most_unpacked"),
+    *("topic", "episode", "features"),
     *("limits", "shapes", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
 
@@ -127,5 +128,8 @@ def _log(keys: Mapping[str, Item], n: int) -> dict[str, Any]:
         "units": read_units,
         "rate": lambda item, count: item.positive(),
         "most_unpacked": lambda item, count: item.positive(),
+        "topic": lambda item, count: item.text(),
+        "episode": lambda item, count: item.whole(),
+        "features": lambda item, count: {symbol: feature.text() for symbol, feature in item.mapping().items()},
     }
     return {key: read(keys[key], n) for key, read in readers.items() if key in keys}

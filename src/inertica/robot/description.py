@@ -53,7 +53,7 @@ class Description:
         friction_sets: other stated friction values by name (stribeck, lugre, ...), for simulation.
         home: joint coordinates of the home pose.
         log: how a log of this robot is to be read: `columns`, `log_joints`, `units`, `rate`, `torque`, `transmission`, `side`,
-            `most_unpacked`.
+            `most_unpacked`, `topic`, `episode`, `features`.
         trust: trust in the file's own values, as stated under `prior`.
         constraints: what the user knows of masses, geometry and symmetry, as `stated.read_constraints` leaves it.
         reference: published numbers and remarks kept with a catalog robot; free form.

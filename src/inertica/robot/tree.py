@@ -36,7 +36,7 @@ from inertica.robot.model import (
 Array = NDArray[np.float64]
 
 MOVABLE = ("revolute", "prismatic")
-FREEZE = "state root and tip, or joints, in a robot card so that it does not move"
+FREEZE = "to identify the rest of the robot, leave this joint out: list the joints that you want in a robot card (joints: [...])"
 
 
 @dataclass(frozen=True)

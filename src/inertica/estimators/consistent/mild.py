@@ -84,10 +84,20 @@ class MildStrength:
 
     @property
     def sentence(self) -> str:
-        cost = f"the squares of the data rise by {self.rise:.3g} noise variances, {self.limit:.3g} would be significant"
+        beside = "within" if self.rise <= self.limit else "more than"
+        cost = (
+            f"the sum of squared residuals grows by {self.rise:.3g} times the noise variance, {beside} the {self.limit:.3g} that "
+            "would be no more than chance"
+        )
         if self.strength is None:
-            return f"the prior contradicts the data at any strength ({cost}); it only decides where data are silent"
-        return f"mild pull towards the prior, strength {self.strength:.3g} at a correlation of {self.kappa:.3g} rows: {cost}"
+            return (
+                f"the data contradict the model's values however weakly these are trusted ({cost}), so the model decides only what "
+                "the data leave open"
+            )
+        return (
+            f"mild pull towards the model's values, of strength {self.strength:.3g} (neighbouring residuals are correlated over "
+            f"{self.kappa:.3g} rows): {cost}"
+        )
 
 
 class Pull(Protocol):

@@ -142,7 +142,7 @@ class FilterOptions:
         if abs(least_inertia(problem, beta)) < SINGULAR:
             raise InputError(
                 f"with the values that {self.start.name!r} starts from some joint has no inertia, and no motion can be computed; "
-                "start from least squares over links that could exist (start=pc-wls), or state inertias and armature"
+                "choose the start pc-wls (least squares over links that could exist), or state inertias and armature"
             )
         return beta
 

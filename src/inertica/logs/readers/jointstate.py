@@ -19,6 +19,8 @@ _ACTUAL, _REFERENCE = ("feedback", "actual"), ("reference", "desired")
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 CONTROLLER_STATE = ("JointTrajectoryControllerState", "JTCState")
 
+TOPIC = "name one: --topic NAME on the command line, topic: NAME in the card"
+
 
 def pick_topic(path: Path, topics: Mapping[str, str], wanted: str | None) -> str:
     """The topic to read: the one asked for, else the only one with joint states.
@@ -39,8 +41,8 @@ def pick_topic(path: Path, topics: Mapping[str, str], wanted: str | None) -> str
     if len(states) == 1:
         return states[0]
     if not states:
-        raise FileError(path, f"holds no sensor_msgs/JointState; it holds: {available}; name a compatible one with topic=...")
-    raise FileError(path, f"holds joint states on {len(states)} topics: {', '.join(sorted(states))}; choose one with topic=...")
+        raise FileError(path, f"holds no sensor_msgs/JointState; it holds: {available}; {TOPIC}")
+    raise FileError(path, f"holds joint states on {len(states)} topics: {', '.join(sorted(states))}; {TOPIC}")
 
 
 @dataclass
@@ -124,7 +126,8 @@ class Collector:
         if missing:
             raise InputError(
                 f"{self.path}: {self.topic} does not name the joint{'s' * (len(missing) > 1)} {', '.join(missing)}; it names "
-                f"{', '.join(self.names)}; give its own names in the robot's order with joints=[...] or as the card's joints"
+                f"{', '.join(self.names)}; state its own names in the robot's order: --log-joints A,B,.. on the command line, "
+                "log_joints: [A, B] in the card"
             )
 
     def _clock(self) -> tuple[NDArray[np.int64], list[str]]:

@@ -22,6 +22,9 @@ KEYS = {
 }
 """Features of a dataset by symbol, the first one that is there counts."""
 
+FEATURE = "name others: --feature tau=NAME on the command line, features: {tau: NAME} in the card"
+EPISODE = "name one: --episode K on the command line, episode: K in the card"
+
 _WORD = {"q": "position", "dq": "velocity", "tau": "torque", "i": "current", "qr": "reference_position", "ddq": "acceleration"}
 
 
@@ -52,7 +55,7 @@ def read(path: Path, options: ReadOptions) -> Table:
             if name in columns:
                 raise FileError(
                     path,
-                    f"the feature '{feature}' gives '{name}', which is there already; choose other features with keys={{...}}",
+                    f"the feature '{feature}' gives '{name}', which is there already; {FEATURE}",
                 )
             columns[name] = block[:, k]
         notes.append(f"{symbol} is '{feature}'")
@@ -62,15 +65,13 @@ def read(path: Path, options: ReadOptions) -> Table:
 def _features(path: Path, features: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
     for symbol, feature in keys.items():
         if symbol not in _WORD:
-            raise InputError(f"keys cannot name '{symbol}'; valid are: {', '.join(_WORD)}")
+            raise InputError(f"a feature cannot be stated for '{symbol}'; valid are: {', '.join(_WORD)}")
         if feature not in features:
             raise FileError(path, f"has no feature '{feature}'; it has: {', '.join(features)}")
     names_by_symbol = {symbol: next((name for name in names if name in features), "") for symbol, names in KEYS.items()}
     chosen = {symbol: name for symbol, name in {**names_by_symbol, **keys}.items() if name}
     if not chosen:
-        raise FileError(
-            path, f"has none of the usual features of joints; it has: {', '.join(features)}; name them with keys={{...}}"
-        )
+        raise FileError(path, f"has none of the usual features of joints; it has: {', '.join(features)}; {FEATURE}")
     return chosen
 
 
@@ -85,9 +86,7 @@ def _read_episode(path: Path, features: list[str], options: ReadOptions) -> dict
         held = {file: set(read_columns(file, ["episode_index"], most)["episode_index"].to_pylist()) for file in files}
         indices = sorted(set().union(*held.values()))
         if episode is None and len(indices) > 1:
-            raise InputError(
-                f"{path}: holds {len(indices)} episodes ({min(indices)} to {max(indices)}); choose one with episode=..."
-            )
+            raise InputError(f"{path}: holds {len(indices)} episodes ({min(indices)} to {max(indices)}); {EPISODE}")
         index = indices[0] if episode is None and indices else episode
         if index not in indices:
             raise InputError(f"{path}: has no episode {index}; there are {len(indices)}")

@@ -68,7 +68,7 @@ class ReadOptions:
         return self.columns if isinstance(self.columns, Mapping) else {}
 
     def completed(self, description: Description | None) -> ReadOptions:
-        """The same with what a description says where nothing was stated: names of the joints, columns, units, rate, offset, side."""
+        """The same with what a description says where nothing was stated: names of the joints, columns, units, rate ..."""
         if description is None:
             return self
         robot, card = description.robot, description.log
@@ -87,4 +87,7 @@ class ReadOptions:
             offset=stated(self.offset, "transmission_offset"),
             side=stated(self.side, "side"),
             most_unpacked=stated(self.most_unpacked, "most_unpacked"),
+            topic=stated(self.topic, "topic"),
+            episode=stated(self.episode, "episode"),
+            keys=stated(self.keys, "features"),
         )

@@ -215,7 +215,7 @@ class _Reader:
         attributes = settings.attributes(element, item.childclass)
         kind = "free" if element.tag == "freejoint" else attributes.get("type", "hinge")
         if kind in ("free", "ball"):
-            advice = f"choose root='{body}' to hold it still" if kind == "free" else FREEZE
+            advice = f"to hold this body still, write `root: {body}` into a robot card" if kind == "free" else FREEZE
             problem = f"body '{body}' has the {kind} joint '{name}', which is not supported; {advice}"
             return TreeJoint(name, parent, link, "fixed", *pose, line=line_of(element), unsupported=problem)
         if kind not in ("hinge", "slide"):

@@ -101,8 +101,7 @@ class FrictionSelection:
             own = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
             groups.setdefault(own, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
-        tried = f"{_tried()} standard deviations and explain {100 * WORTHWHILE:g} % of the joint's error"
-        sentence = f"{value}; {tried}{self._refused(chosen)}"
+        sentence = f"{value}; {_tried()}{self._refused(chosen)}"
         taken = {self.pieces[k] for k in self.chosen}
         tested = tuple(
             Alternative(self._name(p), gain.share, p in taken, f"joint {p.joint + 1}") for p, gain in self.tested.items()
@@ -343,7 +342,10 @@ class FrictionSelection:
             return ""
         best = max(left, key=lambda p: left[p].share)
         gain = left[best]
-        return f"; next best: {self._name(best)} on joint {best.joint + 1} ({100 * gain.share:.2g} %, {gain.z:.2g} deviations)"
+        return (
+            f"; the best of those left out is {self._name(best)} on joint {best.joint + 1}: it would explain {100 * gain.share:.2g} % "
+            f"and is {abs(gain.z):.2g} standard errors {'away from zero' if gain.z > 0.0 else 'on the wrong side of zero'}"
+        )
 
 
 def _tried() -> str:
@@ -352,8 +354,12 @@ def _tried() -> str:
     usual = [c.name for c in listed if c.significant == Candidate.significant]
     more = [c for c in listed if c.significant != Candidate.significant]
     names = f"{', '.join(usual)} (and {', '.join(c.name for c in more)})"
-    enough = f"{Candidate.significant:g} ({', '.join(f'{c.significant:g}' for c in more)})"
-    return f"{names} friction were tried on every joint and kept where they brake, differ from zero by {enough}"
+    higher = "".join(f" ({c.significant:g} for {c.name})" for c in more)
+    return (
+        f"{names} friction were tried on every joint; a law is added only where it brakes the motion, explains at least "
+        f"{100 * WORTHWHILE:g} % of what the torque of that joint is missed by, and is not zero by chance: its amplitude is at least "
+        f"{Candidate.significant:g} times its standard error{higher}"
+    )
 
 
 def _difference(fit: dict[str, float], before: dict[str, float], factor: float) -> dict[str, float]:
