@@ -108,6 +108,7 @@ from inertica.workflow.export.exchange import (
 from inertica.workflow.excite import excite as excite
 from inertica.workflow.excite_options import ExciteOptions as ExciteOptions
 from inertica.workflow.export.model import export_model as export_model, write_parameters as write_parameters
+from inertica.workflow.export.actuators import ExportedActuators as ExportedActuators, export_actuators as export_actuators
 from inertica.workflow.export.code import export_code as export_code
 from inertica.workflow.export.exported import ExportedModel as ExportedModel, Lost as Lost
 from inertica.workflow.friction.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction

@@ -49,6 +49,11 @@ class Edits:
         if where is not None:
             self._replacements.append((where[0], where[2], b""))
 
+    def replace(self, element: Element, tag: str, attributes: Attributes) -> None:
+        """Another element, without children, in the place of one that is not changed otherwise."""
+        span = self._document.spans[element]
+        self._replacements.append((span.start, span.end, _render(tag, attributes, (), b"", b"")))
+
     def add(
         self, parent: Element, tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]] = (), first: bool = False
     ) -> None:
