@@ -87,6 +87,7 @@ from inertica.robot.load import load as load, save_model as save_model
 from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
 from inertica.studio.start import open_studio as open_studio
 from inertica.workflow.actuators.job import actuators as actuators
+from inertica.workflow.actuators.replay import Replay as Replay, replay as replay
 from inertica.workflow.actuators.result import ActuatorsResult as ActuatorsResult
 from inertica.workflow.cad import import_cad as import_cad
 from inertica.workflow.calls import (

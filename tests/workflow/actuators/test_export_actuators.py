@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import mujoco
 import numpy as np
@@ -21,7 +23,7 @@ from inertica.dynamics.servo import HARD, Standstill
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Runs, Start
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
-from inertica.workflow.actuators.result import ActuatorsResult, JointActuator, Posterior, Quantity
+from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult, JointActuator, Posterior, Quantity
 from inertica.workflow.export.joint_actuators import joint_actuators
 from larder import stock
 from mujoco_servos import mjcf, quadruped, write_model
@@ -196,6 +198,30 @@ class Recorded:
         return self.fields.get(name)
 
 
+ISAAC = {
+    *("joint_names_expr", "stiffness", "damping", "armature", "friction", "dynamic_friction", "viscous_friction"),
+    *("effort_limit", "effort_limit_sim"),
+}
+FIELDS = {
+    "BuiltinPositionActuatorCfg": {
+        *("target_names_expr", "stiffness", "damping", "effort_limit", "armature", "frictionloss", "viscous_damping"),
+        *("delay_min_lag", "delay_max_lag"),
+    },
+    "EntityArticulationInfoCfg": {"actuators"},
+    "ImplicitActuatorCfg": ISAAC,
+    "DelayedPDActuatorCfg": ISAAC | {"min_delay", "max_delay"},
+}
+"""Fields of the classes in mjlab 1.6 and in Isaac Lab 2.3 and 3.0."""
+
+
+def recorder(name: str) -> Any:
+    def record(**fields: Any) -> Recorded:
+        assert set(fields) <= FIELDS[name]
+        return Recorded(fields)
+
+    return record
+
+
 def configuration(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Runs a configuration file with stand-ins for the packages that it imports."""
     for module, names in {
@@ -204,7 +230,7 @@ def configuration(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
     }.items():  # fmt: skip
         stand_in = ModuleType(module)
         for name in names:
-            setattr(stand_in, name, lambda **fields: Recorded(fields))
+            setattr(stand_in, name, recorder(name))
         monkeypatch.setitem(sys.modules, module, stand_in)
     space: dict[str, Any] = {}
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), space)
@@ -348,3 +374,35 @@ def test_a_result_of_identify(identified: Path, tmp_path: Path, monkeypatch: pyt
     assert list(group.stiffness.values()) == [120.0, 200.0, 80.0]
     with pytest.raises(ia.InputError, match="of `identify`"):
         ia.export_actuators(identified, tmp_path, draws=3)
+
+
+def test_a_joint_that_no_log_moved_gets_no_servo(leg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = result(leg, FRICTIONLESS.changed(delay=0.005))
+    third = found.joints[2]
+    unseen = replace(third, kp=replace(third.kp, label=UNSEEN), kd=replace(third.kd, label=UNSEEN))
+    found = replace(found, joints=(*found.joints[:2], unseen))
+    written = ia.export_actuators(found, tmp_path, draws=2)
+    assert written.joints == ("j1", "j2") and any("the gains of j3 are not known" in s for s in written.lost)
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / written.files[0])).nu == 2
+    file = ia.export_actuators(found, tmp_path, "isaac-lab").files[0]
+    assert set(configuration(tmp_path / file, monkeypatch)["delayed_actuators"](0.005)) == {"j1", "j2"}
+    nothing = replace(found, joints=tuple(replace(unseen, name=n) for n in NAMES))
+    with pytest.raises(ia.InputError, match="no gains"):
+        ia.export_actuators(nothing, tmp_path, "mjlab")
+
+
+def test_names_of_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("gelenk_\u00e4", 'a.b"c', "{x} -- y")
+    text = mjcf(LEG, step=STEP)
+    for plain, name in zip(NAMES, names, strict=True):
+        text = text.replace(f'name="{plain}"', f"name={quoteattr(name)}")
+    path = tmp_path / "leg.xml"
+    path.write_text(text, encoding="utf-8")
+    found = result(path, FRICTIONLESS.changed(delay=0.005, zero=0.01), names=names)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / ia.export_actuators(found, tmp_path / "out").files[0]))
+    assert tuple(model.actuator(k).name for k in range(3)) == names
+    file = ia.export_actuators(found, tmp_path / "out", "mjlab").files[0]
+    expressions = [c.target_names_expr[0] for c in configuration(tmp_path / "out" / file, monkeypatch)["ACTUATORS"]]
+    assert all(re.fullmatch(e, name) for e, name in zip(expressions, names, strict=True))
+    file = ia.export_actuators(found, tmp_path / "out", "isaac-lab").files[0]
+    assert list(configuration(tmp_path / "out" / file, monkeypatch)["delayed_actuators"](0.005)) == expressions

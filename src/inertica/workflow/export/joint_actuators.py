@@ -22,7 +22,7 @@ from inertica.robot.formats.table import format_of
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import plain_layout
-from inertica.workflow.actuators.result import FORMAT, ActuatorsResult
+from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import RESULT, Result
 
@@ -93,7 +93,7 @@ class JointActuators:
         for _ in range(ROUNDS):
             for x in self.found.posterior.draws(max(count - len(out), 1), rng):
                 drawn = self.found.posterior.values(x, self.values)
-                if np.all(drawn.kp > 0.0) and np.all(drawn.torque_limit > 0.0):
+                if np.all(drawn.kp[self.driven] > 0.0) and np.all(drawn.torque_limit[self.driven] > 0.0):
                     out.append(drawn)
             if len(out) >= count:
                 return out[:count]
@@ -151,7 +151,9 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
             f"the result is of joints {', '.join(ours)}, but {description.source.path.name} has {', '.join(theirs)}; name the "
             "model that the result was found with"
         )
-    values = result.values
+    # joints that no log moves have no gains; their entries hold a number that means nothing
+    seen = np.array([joint.kp.label != UNSEEN for joint in result.joints])
+    values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
     own = JointActuators(
         description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}"
     )
