@@ -348,7 +348,7 @@ def test_command_line(leg: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert "is the model itself" in refused(str(folder), "--as", "mujoco-actuators", "-o", str(tmp_path), "--name", "leg")
     leg.unlink()
-    assert "--model FILE" in refused(str(folder), "--as", "mjlab", "-o", str(out))
+    assert "by the option model" in refused(str(folder), "--as", "mjlab", "-o", str(out))
 
 
 @pytest.fixture(scope="module")

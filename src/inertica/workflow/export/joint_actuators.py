@@ -97,7 +97,7 @@ class JointActuators:
                     out.append(drawn)
             if len(out) >= count:
                 return out[:count]
-        raise InputError("hardly any draw has a stiffness greater than zero: these logs leave kp open; state it with --kp")
+        raise InputError("hardly any draw has a stiffness greater than zero: these logs leave kp open; state it")
 
     def ranges(self, seed: int) -> dict[str, dict[str, tuple[float, float, float]]]:
         """Joint -> quantity -> value and its range of 95 % of draws, for quantities that were found."""
@@ -143,7 +143,9 @@ def _loaded(path: Path) -> Result | ActuatorsResult:
 
 def _of_actuators(result: ActuatorsResult, model: str | Path | Description | None) -> JointActuators:
     if model is None and not Path(result.model).is_file():
-        raise InputError(f"the model {result.model}, which this result was found with, is not there; name it with --model FILE")
+        raise InputError(
+            f"the model {result.model}, which this result was found with, is not there; name the robot by the option model"
+        )
     description = model if isinstance(model, Description) else load(result.model if model is None else model)
     theirs, ours = description.robot.joint_names, tuple(joint.name for joint in result.joints)
     if theirs != ours:
