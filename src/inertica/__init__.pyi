@@ -87,6 +87,7 @@ from inertica.robot.load import load as load, save_model as save_model
 from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
 from inertica.studio.start import open_studio as open_studio
 from inertica.workflow.actuators.job import actuators as actuators
+from inertica.workflow.actuators.replay import Replay as Replay, replay as replay
 from inertica.workflow.actuators.result import ActuatorsResult as ActuatorsResult
 from inertica.workflow.cad import import_cad as import_cad
 from inertica.workflow.calls import (
@@ -108,6 +109,7 @@ from inertica.workflow.export.exchange import (
 from inertica.workflow.excite import excite as excite
 from inertica.workflow.excite_options import ExciteOptions as ExciteOptions
 from inertica.workflow.export.model import export_model as export_model, write_parameters as write_parameters
+from inertica.workflow.export.actuators import ExportedActuators as ExportedActuators, export_actuators as export_actuators
 from inertica.workflow.export.code import export_code as export_code
 from inertica.workflow.export.exported import ExportedModel as ExportedModel, Lost as Lost
 from inertica.workflow.friction.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction

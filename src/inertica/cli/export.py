@@ -7,7 +7,9 @@ robot card that adds it to the file.  The residual of the file itself on the res
 beside the result's.
 
 With --as the dynamics become a program that needs nothing else: inverse and forward dynamics,
-gravity, Coriolis, friction, inertia matrix and regressor, of a result or of any robot.
+gravity, Coriolis, friction, inertia matrix and regressor, of a result or of any robot (c, python); or
+the servos, armature and friction of every joint become an MJCF file with position actuators, or
+configuration text for mjlab or Isaac Lab, with --draws N sets of them for domain randomisation.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from inertica.cli.fitting import add_friction_export
 from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.robot.formats.table import FORMATS
+from inertica.workflow.export.actuator_formats import ACTUATOR_FORMATS
+from inertica.workflow.export.actuators import export_actuators
 from inertica.workflow.export.code import CHOICES, LANGUAGES, export_code
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import Result
@@ -36,6 +40,8 @@ inertica export result/ --mjcf identified.xml --exact-friction
 inertica export result/ --yaml identified.yaml --json
 inertica export result/ --as c -o code/
 inertica export arm.urdf --as python -o code/ --parameters standard
+inertica export result/ --as mujoco-actuators -o sim/ --draws 64
+inertica export result/ --as isaac-lab -o sim/
 """
 
 
@@ -45,8 +51,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     for form in FORMATS.values():
         target.add_argument(f"--{form.word}", metavar="FILE", dest=form.name, type=Path, help=f"write {form.title}: {form.about}")
     target.add_argument(
-        "--as", dest="language", metavar="LANG", choices=LANGUAGES,
-        help=f"write a program into the folder of -o: {', '.join(LANGUAGES)}",
+        "--as", dest="language", metavar="TARGET", choices=(*LANGUAGES, *ACTUATOR_FORMATS),
+        help=f"write into the folder of -o a program ({', '.join(LANGUAGES)}) or actuators ({', '.join(ACTUATOR_FORMATS)})",
     )  # fmt: skip
     add_friction_export(parser)
     parser.add_argument(
@@ -56,15 +62,27 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="up to which (rad/s, m/s) it is to be close, instead of over the speeds of the logs",
     )
     parser.add_argument("--force", action="store_true", help="write the model of a result that is not usable, too")
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder of the program")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder of the program or actuators")
     parser.add_argument(
         "--parameters", choices=CHOICES, default="base", help="of the program: base parameters (default) or all standard ones"
     )
     parser.add_argument("--baked", action="store_true", help="values as numbers inside the functions, not as an argument")
-    parser.add_argument("--name", help="prefix of the program's functions and files; the robot's name by default")
+    parser.add_argument("--name", help="prefix of the program's functions and of files; the robot's name by default")
+    actuators = parser.add_argument_group("actuators")
+    actuators.add_argument("--draws", metavar="N", type=int, help="write N sets of values drawn from the joint posterior, too")
+    actuators.add_argument("--seed", metavar="S", type=int, default=0, help="of the draws")
+    actuators.add_argument("--model", metavar="FILE", help="the robot, in place of the file that the result names")
+    actuators.add_argument(
+        "--mujoco", metavar="VERSION", help="of MuJoCo that reads the MJCF file; the installed one by default, or the newest"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    if arguments.language in ACTUATOR_FORMATS:
+        return _actuators(arguments)
+    for option in ("draws", "model", "mujoco"):
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--{option} belongs to actuators: --as {', --as '.join(ACTUATOR_FORMATS)}")
     if arguments.language is not None:
         return _program(arguments)
     if arguments.output is not None:
@@ -86,6 +104,29 @@ def run(arguments: argparse.Namespace) -> Answer:
         yield written.comparison
 
     document = plain(written) | {"file": str(written.path), "extra": str(written.extra) if written.extra else None}
+    return Answer(document, text)
+
+
+def _actuators(arguments: argparse.Namespace) -> Answer:
+    if arguments.output is None:
+        raise InputError(f"--as {arguments.language} writes files into a folder; name it with -o DIR")
+    with progress("writing actuators"):
+        written = export_actuators(
+            arguments.result, arguments.output, arguments.language, draws=arguments.draws or 0, seed=arguments.seed,
+            model=arguments.model, mujoco=arguments.mujoco, name=arguments.name,
+        )  # fmt: skip
+    for sentence in (*written.notes, *written.lost):
+        warnings.warn(ModelWarning(sentence), stacklevel=1)
+    files = [str(written.folder / file) for file in written.files]
+
+    def text() -> Iterator[RenderableType]:
+        first = f"{files[0]}{f' and {len(files) - 1} more files' if len(files) > 1 else ''}"
+        yield f"{written_to([first])}; servos of {len(written.joints)} joints"
+
+    document = {
+        "files": files, "format": written.target, "joints": list(written.joints), "draws": written.draws,
+        "notes": list(written.notes), "lost": list(written.lost),
+    }  # fmt: skip
     return Answer(document, text)
 
 

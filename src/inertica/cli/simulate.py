@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,9 @@ import numpy as np
 
 from inertica.cli.console import Answer, progress, progress_line, table
 from inertica.cli.flags import add_flags, stated
-from inertica.errors import ModelWarning
+from inertica.errors import InputError, ModelWarning
 from inertica.numbers import number
+from inertica.robot.load import load
 from inertica.workflow.simulate_options import SimulateOptions
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ inertica simulate tx40 -o log.csv.gz --noise standard
 inertica simulate card.yaml -t traj.yaml -o log.csv.gz --friction stribeck --seed 3
 inertica simulate tx40 -t traj.yaml -o run.npz --runs 10 --rate 1000 --delay 0.002
 inertica simulate arm.urdf -o log.csv --loop '{law: pd, wn: 15, rate: 2000}' --torque-noise 0.5
+inertica simulate dog.urdf --replay other.csv --actuators result/ -o simulated.csv
 """
 
 
@@ -45,10 +48,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-t", "--trajectory", metavar="FILE", help="YAML or CSV; by default the robot's own, or one designed quickly"
     )
     parser.add_argument("-o", "--output", metavar="LOG", required=True, help="csv, csv.gz or npz; several runs get numbers")
+    free = parser.add_argument_group("free run")
+    free.add_argument("--replay", metavar="LOG", help="simulate the position servos on the commands (qr) of this log")
+    free.add_argument("--actuators", metavar="RESULT", help="of `inertica actuators`; gains and friction of the card by default")
     add_flags(parser, SimulateOptions)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    if arguments.replay is not None:
+        return _replayed(arguments)
+    if arguments.actuators is not None:
+        raise InputError("--actuators belongs to a free run: name the log with --replay LOG")
     from inertica.workflow.calls import rehearsal
 
     with progress_line() as say:
@@ -80,6 +90,31 @@ def run(arguments: argparse.Namespace) -> Answer:
         "seconds": took,
     }
     return Answer(document, lambda: _text(planned, files, rms, took, "wn" in (experiment.description.loop or {})))
+
+
+def _replayed(arguments: argparse.Namespace) -> Answer:
+    from inertica.workflow.actuators.replay import replay
+
+    options = stated(SimulateOptions, arguments)
+    other = [f"--{f.name.replace('_', '-')}" for f in fields(options) if getattr(options, f.name) != f.default]
+    if arguments.trajectory is not None or other:
+        first = "--trajectory" if arguments.trajectory is not None else other[0]
+        raise InputError(f"{first} belongs to a rehearsal; a free run (--replay) takes its commands and times from the log")
+    with progress("simulating"):
+        found = replay(arguments.robot, arguments.replay, arguments.actuators)
+        found.log.save(arguments.output)
+    joints = load(arguments.robot).robot.joints
+    document = {
+        "robot": str(arguments.robot), "files": [arguments.output], "samples": len(found.log), "stretches": found.stretches,
+        "rms": {joint.name: float(e) for joint, e in zip(joints, found.rms, strict=True)},
+    }  # fmt: skip
+
+    def text() -> Iterator[RenderableType]:
+        rows = [[j.name, number(e), j.unit] for j, e in zip(joints, found.rms, strict=True)]
+        yield table("free run: rms position error", ("joint", "error", "unit"), rows, right=("error",))
+        yield f"wrote {arguments.output}"
+
+    return Answer(document, text)
 
 
 def _tracking(log: Log) -> np.ndarray:

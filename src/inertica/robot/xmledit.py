@@ -39,15 +39,20 @@ class Edits:
             return
         where = self._attribute(element, name)
         if where is None:
-            self._new_attributes[element].append(f"{name}={saxutils.quoteattr(value)}".encode("ascii"))
+            self._new_attributes[element].append(_bytes(f"{name}={saxutils.quoteattr(value)}"))
         else:
-            self._replacements.append((where[1], where[2], saxutils.quoteattr(value).encode("ascii")))
+            self._replacements.append((where[1], where[2], _bytes(saxutils.quoteattr(value))))
 
     def remove(self, element: Element, name: str) -> None:
         """Take an attribute away, with the space before it."""
         where = self._attribute(element, name)
         if where is not None:
             self._replacements.append((where[0], where[2], b""))
+
+    def replace(self, element: Element, tag: str, attributes: Attributes) -> None:
+        """Another element, without children, in the place of one that is not changed otherwise."""
+        span = self._document.spans[element]
+        self._replacements.append((span.start, span.end, _render(tag, attributes, (), b"", b"")))
 
     def add(
         self, parent: Element, tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]] = (), first: bool = False
@@ -130,11 +135,16 @@ class Edits:
         return not content[content.rfind(b"\n", 0, position) + 1 : position].strip()
 
 
+def _bytes(text: str) -> bytes:
+    """Attributes in any encoding that a file may declare: other characters as references."""
+    return text.encode("ascii", "xmlcharrefreplace")
+
+
 def _render(tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]], outer: bytes, inside: bytes) -> bytes:
     if tag.startswith("<!--"):
         return tag.encode("ascii")
     opening = f"<{tag}" + "".join(f" {k}={saxutils.quoteattr(v)}" for k, v in attributes.items())
     parts = [_render(t, a, (), inside, inside) for t, a in inner]
     if not parts:
-        return opening.encode("ascii") + b"/>"
-    return opening.encode("ascii") + b">" + b"".join(inside + p for p in parts) + outer + b"</" + tag.encode("ascii") + b">"
+        return _bytes(opening) + b"/>"
+    return _bytes(opening) + b">" + b"".join(inside + p for p in parts) + outer + b"</" + tag.encode("ascii") + b">"

@@ -72,6 +72,15 @@ def mjcf_geoms(path: str | Path) -> tuple[Settings, dict[str, list[Item]]]:
     return reader.settings, reader.geoms
 
 
+def mjcf_joints(document: Document) -> tuple[Settings, dict[str, Element]]:
+    """The joints of an MJCF document by the names that `read_mjcf` gives them, and what the file sets for all."""
+    reader = _Reader(document)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said when the model was loaded
+        reader.tree()
+    return reader.settings, {name: item.element for name, item in reader.joint_items.items()}
+
+
 def write_mjcf(source: str | Path, target: str | Path, parameters: Parameters, **selection: Unpack[Selection]) -> tuple[str, ...]:
     """Write parameter values into a copy of an MJCF file; see `write_back`."""
     return write_back(_Reader, SYMBOLS, source, target, parameters, **selection)

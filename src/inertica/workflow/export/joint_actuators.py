@@ -1,0 +1,192 @@
+"""What simulators take of a result: servo, armature and friction of every joint, of `actuators` and of `identify` alike."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.equations import Equations
+from inertica.errors import FileError, InputError
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.robot.control import LAWS, stated_law
+from inertica.robot.description import Description
+from inertica.robot.formats.mjcf import MJCF
+from inertica.robot.formats.model_format import Part
+from inertica.robot.formats.table import format_of
+from inertica.robot.layout import Parameters
+from inertica.robot.load import load
+from inertica.robot.options import plain_layout
+from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
+from inertica.workflow.export.model import export_model
+from inertica.workflow.identify.result import RESULT, Result
+
+Array = NDArray[np.float64]
+
+SYMBOLS = {"armature": "Ia", "viscous": "Fv", "coulomb": "Fc"}
+"""Quantities of a joint that model files have a place for."""
+
+SPREAD = 4000
+"""Draws from which ranges are made."""
+
+ROUNDS = 100
+"""Times that draws are repeated until enough of them can be simulated."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointActuators:
+    """Actuators of a robot's joints, ready to be written.
+
+    Args:
+        description: the robot.
+        links: parameters of its links, armature, viscous and Coulomb friction among them.
+        values: of all joints; NaN where the result does not have them (gains of a result of `identify` without `loop:`).
+        found: the result with its posterior, for draws; None where there is none.
+        mjcf: text of an MJCF file with links, armature and friction, where one was written already.
+        notes: one sentence each.
+        origin: job and logs, for comments.
+    """
+
+    description: Description
+    links: Parameters
+    values: ActuatorValues
+    found: ActuatorsResult | None = None
+    mjcf: bytes | None = None
+    notes: tuple[str, ...] = ()
+    origin: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.description.robot.joint_names
+
+    @property
+    def driven(self) -> list[int]:
+        """Joints whose gains are known."""
+        return [j for j in range(self.values.n) if np.isfinite(self.values.kp[j])]
+
+    def delayed(self) -> dict[str, float]:
+        """Joint -> delay in s, of those whose commands are late."""
+        return {self.names[j]: float(d) for j, d in enumerate(self.values.delay) if d > 0.0 and j in self.driven}
+
+    def shifted(self) -> dict[str, float]:
+        """Joint -> zero of its command, where it is another."""
+        return {self.names[j]: float(z) for j, z in enumerate(self.values.zero) if z != 0.0 and j in self.driven}
+
+    def with_values(self, values: ActuatorValues) -> JointActuators:
+        """The same robot with other actuators."""
+        numbers = {
+            f"{symbol}{j + 1}": float(value) for name, symbol in SYMBOLS.items() for j, value in enumerate(getattr(values, name))
+        }
+        return replace(self, links=self.links.replaced(numbers), values=values)
+
+    def draws(self, count: int, seed: int) -> list[ActuatorValues]:
+        """Sets of values from the joint posterior; what cannot be simulated (no stiffness, no torque) is drawn again."""
+        if self.found is None:
+            raise InputError("draws come from the joint posterior that `inertica actuators` keeps; this result is of `identify`")
+        out: list[ActuatorValues] = []
+        rng = np.random.default_rng(seed)
+        for _ in range(ROUNDS):
+            for x in self.found.posterior.draws(max(count - len(out), 1), rng):
+                drawn = self.found.posterior.values(x, self.values)
+                if np.all(drawn.kp[self.driven] > 0.0) and np.all(drawn.torque_limit[self.driven] > 0.0):
+                    out.append(drawn)
+            if len(out) >= count:
+                return out[:count]
+        raise InputError("hardly any draw has a stiffness greater than zero: these logs leave kp open; state it")
+
+    def ranges(self, seed: int) -> dict[str, dict[str, tuple[float, float, float]]]:
+        """Joint -> quantity -> value and its range of 95 % of draws, for quantities that were found."""
+        drawn, out = self.draws(SPREAD, seed), dict[str, dict[str, tuple[float, float, float]]]()
+        assert self.found is not None
+        searched = set(self.found.posterior.names)
+        for j, joint in enumerate(self.names):
+            for name in QUANTITIES:
+                if (name, j) in searched:
+                    low, high = np.quantile([getattr(values, name)[j] for values in drawn], (0.025, 0.975))
+                    out.setdefault(joint, {})[name] = (float(getattr(self.values, name)[j]), float(low), float(high))
+        return out
+
+
+def joint_actuators(
+    result: Result | ActuatorsResult | str | Path, model: str | Path | Description | None = None
+) -> JointActuators:
+    """The actuators of a result.
+
+    Args:
+        result: of `actuators` or `identify`, or its folder or file.
+        model: the robot, in place of the file that the result names.
+    """
+    if isinstance(result, (str, Path)):
+        result = _loaded(Path(result))
+    if isinstance(result, ActuatorsResult):
+        return _of_actuators(result, model)
+    return _of_identify(result)
+
+
+def _loaded(path: Path) -> Result | ActuatorsResult:
+    file = path / RESULT if path.is_dir() else path
+    try:
+        saved = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(file, f"cannot be read ({error.strerror}); name the folder of a result") from None
+    except ValueError as error:
+        raise FileError(file, f"is no result: it is not JSON ({error})") from None
+    if isinstance(saved, Mapping) and saved.get("format") == FORMAT:
+        return ActuatorsResult.load(file)
+    return Result.load(path if path.is_dir() else path.parent)
+
+
+def _of_actuators(result: ActuatorsResult, model: str | Path | Description | None) -> JointActuators:
+    if model is None and not Path(result.model).is_file():
+        raise InputError(
+            f"the model {result.model}, which this result was found with, is not there; name the robot by the option model"
+        )
+    description = model if isinstance(model, Description) else load(result.model if model is None else model)
+    theirs, ours = description.robot.joint_names, tuple(joint.name for joint in result.joints)
+    if theirs != ours:
+        raise InputError(
+            f"the result is of joints {', '.join(ours)}, but {description.source.path.name} has {', '.join(theirs)}; name the "
+            "model that the result was found with"
+        )
+    # joints that no log moves have no gains; their entries hold a number that means nothing
+    seen = np.array([joint.kp.label != UNSEEN for joint in result.joints])
+    values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
+    own = JointActuators(
+        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}"
+    )
+    return own.with_values(values)
+
+
+def _plain_links(description: Description) -> Parameters:
+    """Links of the model as the fit took them, payloads included, with room for armature and friction."""
+    layout = plain_layout(description.robot)
+    links = Equations(description.layout).link_inertia(list(description.prior.values))
+    named = {
+        name: float(value) for j, ten in enumerate(links) for name, value in zip(layout.names[layout.link(j)], ten, strict=True)
+    }
+    return layout.zeros("model").replaced(named)
+
+
+def _of_identify(result: Result) -> JointActuators:
+    """Links, armature and the closest viscous and Coulomb friction, as an MJCF file holds them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.xml"
+        written = export_model(result, path, MJCF.name)
+        own = format_of(result.description.source) is MJCF
+        content, held = path.read_bytes(), MJCF.read(path, Part.of(result.description.source) if own else Part())
+    n = held.robot.n
+    values = ActuatorValues.of(n, kp=np.nan, kd=np.nan)
+    values = values.changed(**{name: [held.friction_value(symbol, j) for j in range(n)] for name, symbol in SYMBOLS.items()})
+    loop = result.description.loop
+    notes = written.notes
+    if loop is not None:
+        law, gains = stated_law(loop, n)
+        if law in LAWS and not LAWS[law].memory and all(name in gains for name in LAWS[law].gains):
+            kp, kd = LAWS[law].stiffness_damping(gains)
+            values = values.changed(kp=kp, kd=kd, torque_limit=np.asarray(loop.get("saturation", np.inf), float))
+    return JointActuators(result.description, held.prior, values, None, content, notes, "inertica identify")
