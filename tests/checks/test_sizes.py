@@ -1,4 +1,4 @@
-"""Numbers that no robot makes end in a sentence: torques and gravity of absurd size, spikes in positions."""
+"""Numbers that no robot makes end in a sentence: torques and gravity of absurd size, spikes."""
 
 from __future__ import annotations
 
@@ -41,6 +41,29 @@ def test_a_spike_is_named_with_row_and_joint(size: float) -> None:
         ia.identify(ROBOT, [log])
     left_out = Log.from_arrays(log.t, {"q": np.where(np.arange(600)[:, None] == 400, np.nan, log.q), "tau": log.tau})
     assert not ia.check(ROBOT, [left_out.with_mask(np.arange(600) == 400, "missing value")]).of("spikes")
+
+
+@pytest.mark.parametrize("size", [1e5, 1e30, 1e300])
+def test_a_spike_of_torque_is_named_with_row_and_joint(size: float) -> None:
+    log = log_of()
+    tau = np.array(log.tau)
+    tau[400, 1] = -size
+    log = Log.from_arrays(log.t, {"q": log.q, "tau": tau})
+    found = ia.check(ROBOT, [log]).of("spikes")[0]
+    assert found.verdict == "problem" and "torque of joint 2" in found.text and "row 401" in found.text
+    assert found.numbers["spikes"][0]["size"] == pytest.approx(size, rel=0.05)  # type: ignore[index]
+    with pytest.raises(InerticaError, match="joint 2, row 401" if size > 1e50 else r"joint 2 .* row 401"):
+        ia.identify(ROBOT, [log])
+
+
+def test_torque_that_jumps_is_no_spike() -> None:
+    log = log_of()
+    glitch, square, contact = (np.array(log.tau) for _ in range(3))
+    glitch[400, 1] += 5.0 * np.ptp(glitch[:, 1])  # one wild sample of many, which a fit bears
+    square[:, 0] += 50.0 * np.sign(np.sin(20.0 * log.t))
+    contact[300:310, 1] += 1e4  # longer than a sample
+    for tau in (glitch, square, contact):
+        assert spikes(Log.from_arrays(log.t, {"q": log.q, "tau": tau})) is None
 
 
 def test_motion_steps_and_noise_are_no_spikes() -> None:

@@ -165,6 +165,24 @@ def test_the_gap_is_never_less_than_what_is_left(steps: int) -> None:
     assert found.gap < 1e-4 if steps == 100 else found.gap > 0.0
 
 
+def test_multipliers_of_one_way_prove_points_of_another() -> None:
+    problem = case("scara4", 0.5, 9)
+    program = Program(problem.reference)
+    penalty = Euclidean().penalty(problem.reference, problem.fit)
+    metric = Metric.of(program, problem.fit, penalty)
+    alone, after = (_Task(metric.M, metric.x, program.cones, program.inside) for _ in range(2))
+    assert next(after.by_residuals(program.accuracy)).gap < 1e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        least, _ = cvxpy_objective(program, problem.fit, penalty, **TIGHT)
+    pairs = list(zip(alone.by_barrier(1e-4), after.by_barrier(1e-4), strict=False))
+    assert any(ours.gap < 0.5 * other.gap for other, ours in pairs)
+    for other, ours in pairs:
+        chi = program.chi(ours.x)
+        assert ours.gap <= other.gap
+        assert problem.fit.squares(chi) + penalty.value(chi) - least <= ours.gap + 1e-6 * least
+
+
 def test_bounds_that_leave_no_room_are_kept() -> None:
     problem = case("tx40", 0.5, 5)
     program = Program(problem.reference, (*PHYSICAL, Bounds({"Fv1": (0.0, 0.0), "M2": (4.0, 4.0)})))

@@ -33,7 +33,7 @@ def refuse_sizes(log: Log) -> None:
 
 
 def doubts(log: Log) -> Iterator[str]:
-    """What its reader masked, and a spike among the positions."""
+    """What its reader masked, and spikes."""
     yield from log.warnings
-    if "q" in log.signals and (spike := spikes(log)) is not None:
+    if (spike := spikes(log)) is not None:
         yield f"{spike.text}; {spike.advice}"

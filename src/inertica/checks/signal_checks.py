@@ -173,39 +173,62 @@ def torque_size(log: Log, engine: Engine, prior: Parameters) -> Finding | None:
 
 
 def spikes(log: Log) -> Finding | None:
-    """Positions that jump away for a single sample and back, as no motion does; None where there are none.
+    """Positions and torques that jump away for a single sample and back, as no robot does; None where there are none.
 
     Both steps are `SPIKE` times larger than every step that belongs to no spike, and than the whole range of the other samples.
+    Torque may jump (friction, contact, a current loop), and a fit bears what is one sample of many: a spike of torque also
+    outweighs all other samples of its joint together, in squares, so that a fit would follow it alone.
     """
     rows = np.flatnonzero(~log.mask)
-    spikes_found: list[tuple[float, int, int]] = []
-    for j, recorded in enumerate(log.need("q")[rows].T):
-        x, at = recorded[np.isfinite(recorded)], rows[np.isfinite(recorded)]
-        if len(x) < FEWEST:
-            continue
-        steps = np.diff(x)
-        size = np.abs(steps)
-        usual = float(np.median(size[size > 0.0])) if size.any() else 0.0
-        # at the ends there is one step only
-        height = np.minimum(np.append(np.inf, size), np.append(size, np.inf))
-        back = np.concatenate([[True], np.sign(steps[1:]) != np.sign(steps[:-1]), [True]])
-        alone = (height > SPIKE * usual) & back
-        if not alone.any() or np.count_nonzero(alone) > MOST_SPIKES * len(x):
-            continue
-        rest = x[~alone]
-        others = size[~(alone[1:] | alone[:-1])]
-        least = max(SPIKE * float(others.max(initial=0.0)), float(np.ptp(rest)))
-        spikes_found += [(float(height[k]), int(at[k]), j) for k in np.flatnonzero(alone & (height > least))]
+    spikes_found: list[tuple[float, int, int, str]] = []
+    for symbol, what in (("q", "position"), ("tau", "torque")):
+        if symbol in log.signals:
+            for j, recorded in enumerate(log.signals[symbol][rows].T):
+                usable = np.isfinite(recorded)
+                x, at = recorded[usable], rows[usable]
+                heights = _spike_heights(x, outweighing=symbol == "tau")
+                spikes_found += [(float(heights[k]), int(at[k]), j, what) for k in np.flatnonzero(heights)]
     if not spikes_found:
         return None
     spikes_found.sort(reverse=True)
-    height, row, j = spikes_found[0]
-    text = f"the position of joint {j + 1} jumps by {height:.3g} at row {row + 1} (t = {log.t[row]:.6g} s) and back, as no motion does"
+    height, row, j, what = spikes_found[0]
+    text = f"the {what} of joint {j + 1} jumps by {height:.3g} at row {row + 1} (t = {log.t[row]:.6g} s) and back, as no "
+    text += "motion does" if what == "position" else "drive does"
     if len(spikes_found) > 1:
         text += f"; {len(spikes_found)} such spikes in all"
-    where = [stretch for _, k, joint in spikes_found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]
-    numbers = {"spikes": [{"joint": i + 1, "row": k + 1, "size": s} for s, k, i in spikes_found], "stretches": where}
+    where = [stretch for _, k, joint, _ in spikes_found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]
+    numbers = {
+        "spikes": [{"joint": i + 1, "row": k + 1, "size": s, "signal": w} for s, k, i, w in spikes_found],
+        "stretches": where,
+    }
     return Finding("spikes", "problem", text, "leave the value out: an empty cell or nan masks the sample", numbers=numbers)
+
+
+def _spike_heights(x: Array, outweighing: bool) -> Array:
+    """By sample, the smaller of the two steps of a spike; zero for all others.
+
+    Args:
+        x: finite samples of one channel.
+        outweighing: only what is larger than all samples beside it together, as root of the sum of their squares.
+    """
+    none = np.zeros(len(x))
+    if len(x) < FEWEST:
+        return none
+    steps = np.diff(x)
+    size = np.abs(steps)
+    usual = float(np.median(size[size > 0.0])) if size.any() else 0.0
+    # at the ends there is one step only
+    height = np.minimum(np.append(np.inf, size), np.append(size, np.inf))
+    back = np.concatenate([[True], np.sign(steps[1:]) != np.sign(steps[:-1]), [True]])
+    alone = (height > SPIKE * usual) & back
+    if not alone.any() or np.count_nonzero(alone) > MOST_SPIKES * len(x):
+        return none
+    rest = x[~alone]
+    others = size[~(alone[1:] | alone[:-1])]
+    least = max(SPIKE * float(others.max(initial=0.0)), float(np.ptp(rest)))
+    if outweighing:
+        least = max(least, float(np.linalg.norm(rest - np.median(rest))))
+    return np.where(alone & (height > least), height, 0.0)
 
 
 def dead_channels(log: Log) -> Finding:

@@ -13,8 +13,9 @@ deviation when rows have unit variance.  Three ways to a point, in the order in 
     directions   Clarabel in singular directions of M; those about which data and prior say little keep their natural size
     barrier      Newton's method on the logarithmic barrier from a point inside: strictly feasible throughout
 
-Clarabel's points are pulled towards a point well inside as far as needed to be feasible.  The best of what was tried is the
-result, with its gap.
+Clarabel's points are pulled towards a point well inside as far as needed to be feasible.  Any lambda of the dual cone proves any
+point, so every point is judged by the multipliers of the ways before it too: where Clarabel ends with exact multipliers and a poor
+point, the barrier's point is proven by them.  The best of what was tried is the result, with its gap.
 """
 
 from __future__ import annotations
@@ -97,6 +98,8 @@ class _Task:
         self.M, self.x_u, self.cones, self.inside = M, x_u, cones, inside
         self.h = cones.value(x_u)
         self.factor = cones.row_factors(self.h)
+        self.duals: list[Array] = []
+        """Multipliers of Clarabel's ways so far."""
 
     def by_residuals(self, accuracy: Accuracy) -> Iterator[Nearest]:
         # F M^-1 by substitution: an inverse of a badly conditioned M would lose the digits that the gap is to prove
@@ -134,7 +137,7 @@ class _Task:
             multipliers = weight * self.cones.multipliers(slack)
             if self.cones.depth(slack) <= 0.0 or not np.isfinite(multipliers).all():  # on the boundary, to rounding
                 return
-            gap = self.gap(x, multipliers)
+            gap = self.least_gap(x, multipliers)
             yield Nearest(x, gap, used, "barrier")
             if gap <= good or weight < 1e-14 * max(float(D @ v**2), 1.0):
                 return
@@ -151,11 +154,18 @@ class _Task:
         miss = y - k * q
         return float(miss @ miss + k * max(along, 0.0))
 
+    def least_gap(self, x: Array, multipliers: Array) -> float:
+        """The lowest bound that these multipliers or those of an earlier way prove."""
+        return min(self.gap(x, each) for each in (multipliers, *self.duals))
+
     def _proven(self, x: Array, multipliers: Array, iterations: int, way: str) -> Nearest:
         if not (np.isfinite(x).all() and np.isfinite(multipliers).all()):
             return Nearest(self.inside, np.inf, iterations, way)
         x = pulled(self.cones, x, self.inside)
-        return Nearest(x, self.gap(x, self.cones.in_dual(multipliers)), iterations, way)
+        dual = self.cones.in_dual(multipliers)
+        gap = self.least_gap(x, dual)
+        self.duals.append(dual)
+        return Nearest(x, gap, iterations, way)
 
     def _clarabel(self, rows: Array, P: Array, settings: clarabel.DefaultSettings) -> tuple[Array, Array, int] | None:
         """Variables, multipliers of F x + f up to a factor, iterations."""
@@ -215,8 +225,9 @@ def _centred(v: Array, weight: float, D: Array, B: Array, origin: Array, barrier
     value = total(v)
     for step in range(1, 31):
         gx, Hx = barrier.derivatives(origin + B @ v)
-        g = 2.0 * D * v + weight * (B.T @ gx)
-        H = weight * (B.T @ Hx @ B)
+        with np.errstate(over="ignore", invalid="ignore"):  # at the boundary; `newton_step` answers with NaN and the stage ends
+            g = 2.0 * D * v + weight * (B.T @ gx)
+            H = weight * (B.T @ Hx @ B)
         H[np.diag_indices(len(v))] += 2.0 * D
         p = newton_step(g, H)
         decrement = -float(g @ p)

@@ -215,13 +215,14 @@ class Barrier:
             J = np.einsum("ik,ikab->iab", x[columns], maps) + constant
             e, V = np.linalg.eigh(J)
             root = np.swapaxes(V / np.sqrt(np.maximum(e, 1e-300))[:, None, :], -1, -2)
-            turned = root[:, None] @ maps @ np.swapaxes(root, -1, -2)[:, None]
-            slopes = np.einsum("ikaa->ik", turned)
-            flat = turned.reshape(*turned.shape[:2], -1)
-            curves = flat @ flat.transpose(0, 2, 1)
-            for c, slope, curve in zip(columns, slopes, curves, strict=True):
-                g[c] -= slope
-                H[np.ix_(c, c)] += curve
+            with np.errstate(over="ignore", invalid="ignore"):  # not finite where a matrix is singular to rounding
+                turned = root[:, None] @ maps @ np.swapaxes(root, -1, -2)[:, None]
+                slopes = np.einsum("ikaa->ik", turned)
+                flat = turned.reshape(*turned.shape[:2], -1)
+                curves = flat @ flat.transpose(0, 2, 1)
+                for c, slope, curve in zip(columns, slopes, curves, strict=True):
+                    g[c] -= slope
+                    H[np.ix_(c, c)] += curve
         return g, H
 
     def rows(self, x: Array) -> tuple[Array, Array]:

@@ -169,7 +169,8 @@ class _Path:
 def _least_squares(rows: Array, right: Array) -> Array:
     """min |rows p - right| with heavy and light rows side by side: heavy ones first, columns of one length, pivoting."""
     order = np.argsort(-np.abs(rows).max(axis=1), kind="stable")
-    norms = np.linalg.norm(rows, axis=0)
+    with np.errstate(over="ignore"):  # at a matrix singular to rounding a norm is infinite; such a column stays where it is
+        norms = np.linalg.norm(rows, axis=0)
     norms[norms == 0.0] = 1.0
     Q, R, pivots = qr((rows / norms)[order], mode="economic", pivoting=True, check_finite=False)
     keep = np.abs(np.diag(R)) > 1e-15 * abs(R[0, 0])
