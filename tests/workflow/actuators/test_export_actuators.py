@@ -23,7 +23,7 @@ from inertica.dynamics.servo import HARD, Standstill
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Runs, Start
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
-from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult, JointActuator, Posterior, Quantity
+from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult, Combination, JointActuator, Posterior, Quantity
 from inertica.workflow.export.joint_actuators import joint_actuators
 from larder import stock
 from mujoco_servos import mjcf, quadruped, write_model
@@ -406,3 +406,19 @@ def test_names_of_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert all(re.fullmatch(e, name) for e, name in zip(expressions, names, strict=True))
     file = ia.export_actuators(found, tmp_path / "out", "isaac-lab").files[0]
     assert list(configuration(tmp_path / "out" / file, monkeypatch)["delayed_actuators"](0.005)) == expressions
+
+
+def test_draws_keep_a_sum_that_is_determined(leg: Path) -> None:
+    """kd and viscous friction of which only the sum shows: the split stays, the sum scatters as it is known."""
+    found = result(leg, FRICTIONLESS)
+    kd, viscous = FRICTIONLESS.kd[0], FRICTIONLESS.viscous[0]
+    apart, together = np.array([1.0, -1.0]) / np.sqrt(2.0), np.array([1.0, 1.0]) / np.sqrt(2.0)
+    slopes = 1.0 / np.array([kd, viscous])
+    covariance = (0.01**2 * np.outer(together, together) + 10.0**2 * np.outer(apart, apart)) * np.outer(slopes, slopes)
+    posterior = Posterior((("kd", 0), ("viscous", 0)), np.log([kd, viscous]), covariance, np.zeros(2))
+    only = Combination(("kd 1", "viscous 1"), "only the sum", (1.0, -1.0), ("kd", "viscous"), (1, 1))
+    sets = joint_actuators(replace(found, posterior=posterior, confounded=(only,))).draws(200, 0)
+    sums = np.array([s.kd[0] + s.viscous[0] for s in sets])
+    assert np.mean(sums) == pytest.approx(kd + viscous, abs=0.01)
+    assert np.std(sums) == pytest.approx(0.01 * np.sqrt(2.0), rel=0.25)
+    assert np.std([s.kd[0] - s.viscous[0] for s in sets]) < 0.01
