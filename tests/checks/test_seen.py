@@ -40,7 +40,7 @@ def test_identify_says_it_of_data_that_are_not_fitted(tmp_path: Path, capsys) ->
     robot, log, _ = pair.files()
     spike, huge = (pair.write_log(pair.folder() / "pair.urdf", tmp_path / f"{k}.csv", edit=edit) for k, edit in SPOILT.items())
     fixed = ["--method", "wls", "--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb"]
-    assert main(["identify", robot, log, "--validate", str(spike), *fixed]) == 0
+    assert main(["identify", robot, log, "--validate", str(spike), "--full", *fixed]) == 0
     assert "the position of joint 1 jumps by 1e+30 at row 501" in capsys.readouterr().err
     assert main(["identify", robot, log, "--validate", str(huge), *fixed]) == 2
     assert "a size that cannot be computed with" in capsys.readouterr().err

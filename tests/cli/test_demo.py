@@ -59,6 +59,7 @@ def test_it_ends_with_the_verdict_the_report_and_the_next_command(capsys, tmp_pa
     """The next command is one that can be typed: the parser takes it, and the files that it names are there."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(console, "COLUMNS", 1000)  # paths of tests are long
+    monkeypatch.setenv("COLUMNS", "1000")
     assert main(["demo", "--robot", "scara4"]) == 0
     lines = capsys.readouterr().out.rstrip().splitlines()
     assert lines[0] == "scara4: 4 joints, 52 standard and 19 base parameters"

@@ -191,6 +191,11 @@ def _left_out(result: Result, remarks: int | None, card: int) -> str:
 def _wrapped(text: str, width: int, role: Role = Role.TEXT, most: int | None = None, indent: int = 0) -> list[Line]:
     """Lines of at most `width` characters, and at most so many; what is cut off ends in an ellipsis."""
     wrapper = textwrap.TextWrapper(
-        width, subsequent_indent=" " * indent, break_on_hyphens=False, max_lines=most, placeholder=" \N{HORIZONTAL ELLIPSIS}"
+        width,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+        max_lines=most,
+        placeholder=" \N{HORIZONTAL ELLIPSIS}",
     )
     return [Line(line, role) for line in wrapper.wrap(text)]

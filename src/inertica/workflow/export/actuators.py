@@ -118,10 +118,10 @@ def _stale(stem: str, form: ActuatorFormat) -> tuple[str, ...]:
     return (f"{stem}-draw-[0-9]*{form.ending}", DRAWS, RANGES)
 
 
-def _write_draws(folder: Path, own: JointActuators, sets: Sequence[ActuatorValues], seed: int) -> None:
+def _write_draws(temporary: Path, own: JointActuators, sets: Sequence[ActuatorValues], seed: int) -> None:
     """All sets as arrays (N, n) by quantity, and what 95 % of draws lie in, as YAML."""
     arrays = {quantity: np.stack([getattr(values, quantity) for values in sets]) for quantity in QUANTITIES}
-    np.savez(folder / DRAWS, joints=np.array(own.names), **arrays)  # type: ignore[arg-type]
+    np.savez(temporary / DRAWS, allow_pickle=False, joints=np.array(own.names), **arrays)
     joints = {
         joint: {
             quantity: {"value": _short(value), "low": _short(low), "high": _short(high)}
@@ -132,7 +132,7 @@ def _write_draws(folder: Path, own: JointActuators, sets: Sequence[ActuatorValue
     units = {quantity: kind.unit for quantity, kind in QUANTITIES.items()}
     document = {"robot": own.description.name, "units": units, "share": 0.95, "joints": joints}
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=130)
-    (folder / RANGES).write_text(text, encoding="utf-8")
+    (temporary / RANGES).write_text(text, encoding="utf-8")
 
 
 def _short(value: float) -> float:

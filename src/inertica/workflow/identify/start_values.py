@@ -46,6 +46,6 @@ def start_values(
     off = distorted(description.prior, np.random.default_rng(SEED))
     why = (
         f"the log was simulated with this model: starts and priors are drawn {100 * SHARE:g} % off its values (seed {SEED}); "
-        "`--prior truth` takes the values themselves"
+        "the option prior with `truth` takes the values themselves"
     )
     return replace(description, prior=off), (Choice(PRIOR, f"{100 * SHARE:g} % off", why),)
