@@ -31,3 +31,8 @@ def test_options_are_refused_before_any_work() -> None:
     check_method(Settings(method=ia.Irls(), options={"limit": "7"}))
     with pytest.raises(InputError, match="method 'pc-wls' has no option 'retune'"):
         check_method(Settings(method=ia.Wls(solve=ia.Consistent()), options={"retune": "yes"}))
+
+
+def test_laws_as_one_text_are_refused_with_the_sequence_that_is_meant() -> None:
+    with pytest.raises(InputError, match=r"\['viscous', 'coulomb'\]"):
+        Settings(friction="viscous, coulomb")  # type: ignore[arg-type]

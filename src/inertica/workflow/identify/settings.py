@@ -67,6 +67,9 @@ class Settings:
         for what, value in (("cut-off", self.cutoff), ("decimation frequency", self.decimate)):
             if value is not None and not 0.0 < value < math.inf:
                 raise InputError(f"the {what} should be a number of Hz greater than zero, not {value:g}")
+        if isinstance(self.friction, str):  # a word would count as laws called by its letters
+            names = ", ".join(repr(name.strip()) for name in self.friction.split(","))
+            raise InputError(f"friction laws are given as a sequence of names: [{names}], not as one text")
         if self.delay is not None and not all(math.isfinite(d) for d in np.atleast_1d(self.delay)):
             raise InputError("the delay should be a number of seconds, or one for each joint")
         if self.gravity is not None and self.gravity != "auto":
