@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from inertica.guard import Comparison, ShortAndLong
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
 from inertica.physical.plausible import MASS_FACTOR
 from inertica.workflow.decisions.masses import SUBJECT, _speaks_against, implausible_links
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 
 def test_links_beyond_the_factor_are_named_with_the_model_mass() -> None:
@@ -40,6 +44,17 @@ def test_links_beyond_the_factor_are_named_with_the_model_mass() -> None:
 def test_what_speaks_against_a_held_mass(score: float, t: float, thirds_better: bool, against: bool) -> None:
     long = Comparison(0.9 if thirds_better else 1.1, 1.0, 0.0, 3)
     assert _speaks_against(ShortAndLong(Comparison(score, 1.0, t, 10), long)) is against
+
+
+def test_a_mass_that_the_card_states_counts_more_than_the_model(tmp_path: Path) -> None:
+    """Link 2 is weighed at 6 kg, the model file says 1.5 kg: no refusal, and the stated mass."""
+    for name in ("arm.urdf", "run1.csv.gz"):
+        shutil.copy(EXAMPLES / name, tmp_path / name)
+    card = tmp_path / "card.yaml"
+    card.write_text("model: arm.urdf\nconstraints: {links: {2: {mass: [6, 7]}}}\n")
+    result = ia.identify(str(card), [str(tmp_path / "run1.csv.gz")], quick=True)
+    assert 6.0 - 1e-3 <= result.masses.links[1].mass <= 7.0 + 1e-3
+    assert not any("within a factor" in c.value for c in result.choices if c.subject == SUBJECT)
 
 
 @pytest.mark.slow

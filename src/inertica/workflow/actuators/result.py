@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,29 @@ class ActuatorsResult:
     def draws(self, count: int, seed: int = 0) -> list[ActuatorValues]:
         """Sets of values drawn from what the logs leave open, correlated as it is."""
         rest = self.values
-        return [self.posterior.values(x, rest) for x in self.posterior.draws(count, np.random.default_rng(seed))]
+        return [self.posterior.values(x, rest) for x in self.identifiable_posterior.draws(count, np.random.default_rng(seed))]
+
+    @property
+    def identifiable_posterior(self) -> Posterior:
+        """The posterior without what the logs cannot tell: along confounded directions U every draw stays where the fit is.
+
+        Along them the posterior is as wide as a prior, and normal in logarithms: a sum that the logs determine would not be kept.
+        Sigma - U (U' Sigma^-1 U)^-1 U' is the covariance given that nothing moves along U.
+        """
+        posterior = self.posterior
+        if not self.confounded:
+            return posterior
+        place = {name: k for k, name in enumerate(posterior.names)}
+        values = self.values
+        U = np.zeros((len(posterior.mean), len(self.confounded)))
+        for column, combination in zip(U.T, self.confounded, strict=True):
+            for quantity, joint, change in zip(combination.quantities, combination.joints, combination.direction, strict=True):
+                k = place[quantity, joint - 1]
+                size = getattr(values, quantity)[joint - 1] + posterior.shift[k]
+                column[k] = change / size if QUANTITIES[quantity].positive else change
+        S = posterior.covariance
+        covariance = S - U @ np.linalg.solve(U.T @ np.linalg.solve(S, U), U.T)
+        return replace(posterior, covariance=0.5 * (covariance + covariance.T))
 
     def document(self) -> dict[str, Any]:
         """Plain values, as `--json` prints them and `save` keeps them."""

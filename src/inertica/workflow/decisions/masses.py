@@ -13,6 +13,7 @@ from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.consistent.correction import Extended, Part, errors_left_out
 from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.guard import ShortAndLong, compare
+from inertica.physical.conflict import InfeasibleError
 from inertica.physical.constraints import Constraint, MassBounds
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN, without_placeholders
 from inertica.physical.plausible import MASS_FACTOR
@@ -88,7 +89,7 @@ def choose_masses(problem: Problem, estimator: Estimator, estimate: Estimate) ->
 
 
 def _held_within(factor: float, problem: Problem, estimator: Estimator, estimate: Estimate) -> HeldMasses | None:
-    """The fit with implausible masses held within a factor of the model's; None where there are none, or the fit fails."""
+    """The fit with implausible masses held within a factor of the model's; None where there are none, or no such fit exists."""
     assert problem.prior is not None
     held: dict[int, float] = {}
     bounds: tuple[Constraint, ...] = ()
@@ -100,7 +101,10 @@ def _held_within(factor: float, problem: Problem, estimator: Estimator, estimate
             break
         held |= outside
         bounds = (MassBounds({link: (mass / factor, mass * factor) for link, mass in held.items()}),)
-        estimate = estimator.estimate(replace(problem, constraints=(*problem.constraints, *bounds)))
+        try:
+            estimate = estimator.estimate(replace(problem, constraints=(*problem.constraints, *bounds)))
+        except InfeasibleError:  # the card states another mass than the model file: what is stated counts
+            return None
         if estimate.failed or estimate.chi is None:
             return None
     return HeldMasses(bounds, estimate, ", ".join(str(link) for link in sorted(held))) if held else None

@@ -22,7 +22,7 @@ from inertica.robot.formats.table import format_of
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import plain_layout
-from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult, Posterior
+from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import RESULT, Result
 
@@ -89,7 +89,7 @@ class JointActuators:
         if self.found is None:
             raise InputError("draws come from the joint posterior that `inertica actuators` keeps; this result is of `identify`")
         out: list[ActuatorValues] = []
-        posterior = determined(self.found)
+        posterior = self.found.identifiable_posterior
         rng = np.random.default_rng(seed)
         for _ in range(ROUNDS):
             for x in posterior.draws(max(count - len(out), 1), rng):
@@ -111,28 +111,6 @@ class JointActuators:
                     low, high = np.quantile([getattr(values, name)[j] for values in drawn], (0.025, 0.975))
                     out.setdefault(joint, {})[name] = (float(getattr(self.values, name)[j]), float(low), float(high))
         return out
-
-
-def determined(found: ActuatorsResult) -> Posterior:
-    """The posterior without what the logs cannot tell: along confounded directions U every draw stays where the fit is.
-
-    Along them the posterior is as wide as a prior, and normal in logarithms: a sum that the logs determine would not be kept.
-    Sigma - U (U' Sigma^-1 U)^-1 U' is the covariance given that nothing moves along U.
-    """
-    posterior = found.posterior
-    if not found.confounded:
-        return posterior
-    place = {name: k for k, name in enumerate(posterior.names)}
-    values = found.values
-    U = np.zeros((len(posterior.mean), len(found.confounded)))
-    for column, combination in zip(U.T, found.confounded, strict=True):
-        for quantity, joint, change in zip(combination.quantities, combination.joints, combination.direction, strict=True):
-            k = place[quantity, joint - 1]
-            size = getattr(values, quantity)[joint - 1] + posterior.shift[k]
-            column[k] = change / size if QUANTITIES[quantity].positive else change
-    S = posterior.covariance
-    covariance = S - U @ np.linalg.solve(U.T @ np.linalg.solve(S, U), U.T)
-    return replace(posterior, covariance=0.5 * (covariance + covariance.T))
 
 
 def joint_actuators(
