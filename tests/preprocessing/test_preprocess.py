@@ -19,7 +19,7 @@ from inertica.preprocessing.filters import (
     differentiated,
     noise_gains,
 )
-from inertica.preprocessing.periods import detect_period, phase_edges
+from inertica.preprocessing.periods import detect_period, part_labels, period_share
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import uniform_clock
@@ -296,9 +296,12 @@ def test_the_period_is_found_to_a_fraction_of_a_sample() -> None:
 def test_parts_of_a_repeated_motion_are_the_same_share_of_every_period() -> None:
     t = np.arange(5000) / 100.0  # 2.5 periods of 20 s
     q = np.sin(2 * np.pi * t[:, None] / 20.0 * np.arange(1, 4) + np.arange(3))
-    edges = phase_edges(q, 2500, 4)  # on a clock half as fast
-    assert edges == [*range(0, 2501, 250), 2500, 2500]  # two parts of the third period are missing
-    assert phase_edges(t[:, None] ** 2, 2500, 4) == [0, 625, 1250, 1875, 2500]
+    period = period_share(q)
+    assert period == pytest.approx(0.4, rel=1e-4)
+    labels = part_labels(2500, 4, period)  # on a clock half as fast
+    assert labels.tolist() == np.tile(np.repeat([0, 1, 2, 3], 250), 3)[:2500].tolist()
+    assert period_share(t[:, None] ** 2) is None
+    assert part_labels(10, 4, None).tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
 
 
 def test_quantisation_steps_are_seen_and_noise_is_measured() -> None:

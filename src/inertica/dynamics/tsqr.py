@@ -136,6 +136,11 @@ class Factors:
         whole = Stacked.of(stacked_factor(np.zeros((k + 1, k + 1)), *blocks))
         return Stacked(whole.R, whole.z, float(np.hypot(np.sqrt(rest), whole.rest)))
 
+    def without_rows(self) -> Factors:
+        """Those of no row, on the same columns."""
+        joints = tuple(JointFactor.of(np.zeros((len(f.columns) + 1,) * 2), f.columns) for f in self.joints)
+        return Factors(joints, self.size, np.zeros_like(self.counts))
+
     @classmethod
     def joined(cls, parts: Sequence[Factors]) -> Factors:
         """Factors of several parts of the rows as those of all."""

@@ -28,6 +28,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from inertica.estimators.evidence import Scores
 from inertica.estimators.observe import Observations
+from inertica.preprocessing.periods import part_labels
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -35,6 +36,9 @@ Array = NDArray[np.float64]
 MOST_LAGS = 4096
 FINE = 24
 """Steps into which a bandwidth is divided."""
+
+FEWEST_PLACES = 8
+"""Rows of a period from which what returns with it is told from noise."""
 
 QUIET = 5
 """Autocorrelations in a row that must be lost in noise before a correlation counts as over."""
@@ -72,7 +76,11 @@ def scores_of(
             records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
-        lags = [lags_for(len(r), times_of) for (r, _), times_of in zip(records, times, strict=True)]
+        phases = [Phases.of(len(r), period) for (r, _), period in zip(records, system.periods, strict=True)]
+        lags = [
+            lags_for(len(r), times_of) if phase is None else phase.lags(r)
+            for (r, _), times_of, phase in zip(records, times, phases, strict=True)
+        ]
         freedom = [_freedom(times_of, use, fitted) for (_, use), times_of in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows in system.rows():
@@ -82,7 +90,9 @@ def scores_of(
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
                 scaled = _scored(W.T, joint_weights[j] * use[:, j], np.ascontiguousarray(r[:, j]), columns, scores)
                 stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled.T)
-            robust += freedom[rows.motion] * long_run(scores.T, lags[rows.motion])
+            phase = phases[rows.motion]
+            series = scores.T if phase is None else phase.sums(scores.T, rows.where)
+            robust += freedom[rows.motion] * long_run(series, lags[rows.motion])
     return Scores(stationary, robust)
 
 
@@ -234,9 +244,56 @@ def _left(samples: float, lost: float) -> float:
     return samples / max(samples - lost, 0.25 * samples, 1e-300)
 
 
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """Rows of a motion that repeats, by their place in the period.
+
+    What a wrong model misses comes back with the motion.  Autocovariances up to some lag do not see that; sums over the periods at
+    each place do, and of noise that is independent from one period to the next they are as large as it.
+
+    Args:
+        labels: (m,) place of every row.
+        count: of places.
+    """
+
+    labels: NDArray[np.intp]
+    count: int
+
+    @classmethod
+    def of(cls, rows: int, period: float | None) -> Phases | None:
+        """As many places as a period has rows; None without a period of several rows."""
+        count = 0 if period is None else int(period * rows)
+        return None if count < FEWEST_PLACES else cls(part_labels(rows, count, period), count)
+
+    def sums(self, values: Array, where: slice = slice(None)) -> Array:
+        """(count, k) of values (m, k) over the periods.
+
+        Args:
+            where: the rows that the values are of.
+        """
+        out = np.zeros((self.count, values.shape[1]))
+        np.add.at(out, self.labels[where], values)
+        return out
+
+    def lags(self, residual: Array) -> int:
+        """For `long_run` of such sums."""
+        return lags_for(self.count, _times(self.sums(residual)))
+
+    def times(self, residual: Array) -> Array:
+        """(n,) by how much the variance of a sum of residuals (m, n) exceeds that of as many independent ones."""
+        sums, squares = self.sums(residual), np.sum(residual**2, axis=0)
+        share = np.divide(np.sum(sums**2, axis=0), squares, out=np.ones(len(squares)), where=squares > 0.0)
+        return np.maximum(_times(residual), share * _times(sums))
+
+
 def residual_times(system: Observations, beta: Array) -> Array:
-    """(n,) correlation time of every joint's residuals in samples, mean over the motions."""
-    return np.asarray(np.mean([_times(r * use) for r, use in system.records_without_rows(beta)], axis=0))
+    """(n,) correlation time of every joint's residuals in samples, mean over the motions; what returns every period is correlated."""
+    times = []
+    for (residual, use), period in zip(system.records_without_rows(beta), system.periods, strict=True):
+        r = residual * use
+        phases = Phases.of(len(r), period)
+        times.append(_times(r) if phases is None else phases.times(r))
+    return np.asarray(np.mean(times, axis=0))
 
 
 def lags_for(N: int, times: Array) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.observe import Observations
+from inertica.preprocessing.periods import part_counts, shared_parts
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ LEAST = 0.05
 
 
 def block_changes(system: Observations, beta: Array, joint_weights: Array, count: int) -> Array:
-    """(G, b) d_g of G blocks of consecutive rows, less their mean.
+    """(G, b) d_g of G parts of the record (`shared_parts`), less their mean.
 
     Args:
         system: the rows; weights on single rows are kept.
@@ -63,14 +64,15 @@ def _reduced(half: Array, gram: Array, right: Array) -> Array:
     return np.asarray(half @ (V @ ((V.T @ (half.T @ right)) / np.sqrt(left))))
 
 
-def _parts(system: Observations, beta: Array, joint_weights: Array, parts: int) -> tuple[Array, Array]:
-    """Normal matrices (parts, b, b) and scores (parts, b) of equal parts of all rows in the order of time."""
+def _parts(system: Observations, beta: Array, joint_weights: Array, count: int) -> tuple[Array, Array]:
+    """Normal matrices (parts, b, b) and scores (parts, b) of about `count` equal parts of all rows."""
     b = len(beta)
-    offset = np.cumsum([0, *system.lengths])
+    counts = part_counts(system.lengths, count)
+    labels, parts = shared_parts(system.lengths, system.periods, counts), int(counts.sum())
     normal, score = np.zeros((parts, b, b)), np.zeros((parts, b))
     for rows, residual in system.residuals(beta):
         weight = system.weight(rows) * joint_weights
-        part = (offset[rows.motion] + rows.first + np.arange(len(residual))) * parts // offset[-1]
+        part = labels[rows.motion][rows.first : rows.first + len(residual)]
         edges = np.concatenate([[0], np.flatnonzero(np.diff(part)) + 1, [len(part)]])
         for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
             X, r = W * weight[:, j, None], residual[:, j] * weight[:, j]

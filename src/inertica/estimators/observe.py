@@ -27,6 +27,7 @@ from inertica.estimators.forms import row_form
 from inertica.estimators.gpu_rows import gpu_decimated, gpu_factors, memory_of, resident
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.periods import part_labels
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.layout import Parameters
 
@@ -217,13 +218,37 @@ class Observations:
         """R, z and residual norm of all joints, each weighted by its factor (1 / sigma_j)."""
         return self.factored.stacked(weights=joint_weights)
 
-    def blocks(self, count: int) -> list[Factors]:
-        """Every motion cut into `count` blocks of consecutive rows; the factors of each block, over all motions.
+    @property
+    def periods(self) -> list[float | None]:
+        """Of every motion, as a share of its duration."""
+        return [m.period for m in self.motions]
 
-        A block is the same share of every motion: of repetitions of one, none may tell what another one left out.
+    def blocks(self, count: int) -> list[Factors]:
+        """Every motion cut into `count` parts (`part_labels`); the factors of each, over all motions.
+
+        A part is the same share of every motion: of repetitions of one, none may tell what another one left out.
         """
-        factors = self.stretches([[i * m // count for i in range(count + 1)] for m in self.lengths])
-        return [Factors.joined(same) for same in zip(*factors, strict=True)]
+        return [Factors.joined(same) for same in zip(*self.motion_blocks(count), strict=True)]
+
+    def motion_blocks(self, count: int) -> list[list[Factors]]:
+        """The same, motion by motion."""
+        labels = [part_labels(rows, count, period) for rows, period in zip(self.lengths, self.periods, strict=True)]
+        return self.by_label(labels, count)
+
+    def by_label(self, labels: Sequence[NDArray[np.intp]], count: int) -> list[list[Factors]]:
+        """Factors of the rows of every label from 0 to `count`, motion by motion; empty ones where a motion has no such row.
+
+        Args:
+            labels: per motion (m,).
+            count: of labels.
+        """
+        edges = [np.concatenate([[0], np.flatnonzero(np.diff(own)) + 1, [len(own)]]) for own in labels]
+        out = []
+        for own, cuts, pieces in zip(labels, edges, self.stretches([cut.tolist() for cut in edges]), strict=True):
+            of_piece = own[cuts[:-1]]
+            of_label = [[piece for piece, k in zip(pieces, of_piece, strict=True) if k == label] for label in range(count)]
+            out.append([Factors.joined(same) if same else pieces[0].without_rows() for same in of_label])
+        return out
 
     def stretches(self, edges: Sequence[Sequence[int]]) -> list[list[Factors]]:
         """Factors of stretches of consecutive rows, motion by motion.

@@ -258,7 +258,8 @@ def newton_step(g: Array, H: Array) -> Array:
     """-H^-1 g in unit-diagonal scaling; where H is not positive definite, with a little more on the diagonal."""
     # parameters differ by many orders of magnitude (kg against kg m^2); unit diagonals make one ridge right for all
     d = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-    scaled, ridge = H * np.outer(d, d), 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # at the edge of the cones; what is not finite is no step
+        scaled, ridge = H * np.outer(d, d), 0.0
     if not np.isfinite(scaled).all():
         return np.full(len(g), np.nan)
     while True:

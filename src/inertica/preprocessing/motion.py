@@ -16,7 +16,7 @@ from inertica.frames import Tabular
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
 from inertica.preprocessing.decimate import Decimator
-from inertica.preprocessing.periods import PeriodNoise
+from inertica.preprocessing.periods import PeriodNoise, period_share
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
 
@@ -88,6 +88,11 @@ class Motion(Tabular):
         signals = {"q": self.q, "dq": self.dq, "ddq": self.ddq, "tau": self.tau}
         columns: dict[str, Array | Mask] = {f"{s}{j + 1}": x[:, j] for s, x in signals.items() for j in range(self.n)}
         return {"t": self.t} | columns | {"used": ~self.mask}
+
+    @cached_property
+    def period(self) -> float | None:
+        """The period of the motion as a share of its duration, by the log, so that no choice of filter changes it; None without."""
+        return period_share(self.q if self.log.q is None else self.log.q)
 
     @property
     def n(self) -> int:

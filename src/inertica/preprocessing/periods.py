@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,9 @@ Mask = NDArray[np.bool_]
 
 ALIKE = 0.98
 """Similarity of the record with itself one period later that a period must reach; 1 is identity."""
+
+RETURNS = 0.9
+"""The same from which parts of a motion count as told by its repetition.  Motions that begin from rest or end early reach it."""
 
 AS_GOOD = 0.995
 """The shortest lag that is this close to the best similarity is the period; later ones are multiples of it."""
@@ -47,7 +51,7 @@ class PeriodNoise:
         return np.asarray(self.tau / self.periods)
 
 
-def detect_period(q: Array, dt: float) -> float | None:
+def detect_period(q: Array, dt: float, similarity: float = ALIKE) -> float | None:
     """The period of a motion (N, n) in s, None when it does not repeat at least once.
 
     Similarity at lag k is 2 sum x(t) x(t+k) / sum (x(t)^2 + x(t+k)^2), summed over joints scaled to equal size.
@@ -68,7 +72,7 @@ def detect_period(q: Array, dt: float) -> float | None:
     if not below.size:
         return None
     peaks = below[0] + _peaks(alike[below[0] : lags + 1])
-    if not peaks.size or alike[peaks].max() < ALIKE:
+    if not peaks.size or alike[peaks].max() < similarity:
         return None
     best = int(peaks[alike[peaks] >= AS_GOOD * alike[peaks].max()][0])
     return dt * _refined(alike, best, lags)
@@ -91,22 +95,50 @@ def _peaks(x: Array) -> NDArray[np.intp]:
     return (starts[high] + ends[high]) // 2
 
 
-def phase_edges(q: Array, rows: int, count: int) -> list[int]:
-    """Where the parts of a record begin when every period of its motion is cut into `count` parts, and where the last one ends.
+def period_share(q: Array) -> float | None:
+    """The period of a motion (N, n) as a share of its duration; None when it does not repeat.  Missing values count as the mean."""
+    thin = q[:: max(1, len(q) // LOOKED_AT)]
+    thin = np.where(np.isfinite(thin), thin, np.nanmean(thin, axis=0))
+    period = detect_period(thin, 1.0, RETURNS)
+    return None if period is None else period / len(thin)
 
-    Every `count`-th part is the same share of the motion.  A motion that does not repeat is one period.
+
+def part_labels(rows: int, count: int, period: float | None) -> NDArray[np.intp]:
+    """(rows,) to which of `count` parts of a record each row belongs: the same part of every period where its motion repeats.
+
+    A part that is left out must not be told by its own repetition in what is fitted; parts of time would be, parts of the period
+    are not.
 
     Args:
-        q: (N, n) positions.
-        rows: of the record that is cut; the same motion, on a clock that may be slower.
+        rows: of the record.
         count: of parts.
+        period: `period_share` of its motion.
     """
-    thin = q[:: max(1, len(q) // LOOKED_AT)]
-    period = detect_period(thin, 1.0)
-    length = float(rows) if period is None else rows * period / len(thin)
-    parts = int(np.ceil(count * rows / length - 1e-6))
-    parts += -parts % count  # parts of a last period that was not finished are empty
-    return [min(rows, int(np.ceil(i * length / count - 1e-6))) for i in range(parts + 1)]
+    phase = np.arange(rows) / rows
+    if period is not None:
+        phase = np.mod(phase / period, 1.0)
+    return np.minimum((phase * count + 1e-9).astype(np.intp), count - 1)  # edges that are exact rows stay so in spite of rounding
+
+
+def part_counts(lengths: Sequence[int], count: int) -> NDArray[np.intp]:
+    """How many of about `count` parts each record gets by its length; one at least, and two in all."""
+    shares = np.maximum(1, np.rint(count * np.array(lengths) / sum(lengths)).astype(int))
+    if shares.sum() < 2:
+        shares[int(np.argmax(lengths))] = 2
+    return shares
+
+
+def shared_parts(lengths: Sequence[int], periods: Sequence[float | None], counts: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Labels of the rows of several records (`part_labels`), each of which has parts of its own, numbered on.
+
+    Args:
+        lengths: rows of every record.
+        periods: of every record, see `period_share`.
+        counts: parts of every record.
+    """
+    firsts = np.cumsum(counts) - counts
+    each = zip(lengths, periods, counts, firsts, strict=True)
+    return [first + part_labels(rows, int(parts), period) for rows, period, parts, first in each]
 
 
 def _refined(alike: Array, lag: int, lags: int) -> float:

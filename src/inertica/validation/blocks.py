@@ -22,6 +22,7 @@ from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.periods import part_counts, shared_parts
 from inertica.robot.natural import levers
 from inertica.threads import one_thread
 
@@ -88,11 +89,7 @@ class Blocks:
     def __init__(self, problem: Problem, folds: int = FOLDS) -> None:
         self.problem, self.base = problem, problem.base
         self.n = self.base.layout.robot.n
-        lengths = [len(m) for m in problem.motions]
-        shares = np.maximum(1, np.rint(folds * np.array(lengths) / sum(lengths)).astype(int))
-        if shares.sum() < 2:
-            shares[int(np.argmax(lengths))] = 2
-        self._shares = shares
+        self._counts = part_counts([len(m) for m in problem.motions], folds)
         self.fit = self._fit_factors()
         self._scores: list[Factors] | None = None
 
@@ -189,8 +186,7 @@ class Blocks:
 
     def _fit_factors(self) -> list[Factors]:
         system = self.problem.observations
-        cuts = [[-(-k * m // share) for k in range(share + 1)] for m, share in zip(system.lengths, self._shares, strict=True)]
-        out = [block for of_motion in system.stretches(cuts) for block in of_motion]
+        out = self._parts(system)
         counts = np.sum([block.counts for block in out], axis=0)
         few = range(self.n) if len(out) < 2 else np.flatnonzero(system.measured & (counts < SMALLEST_FOLD)).tolist()
         if few:
@@ -199,6 +195,10 @@ class Blocks:
 
     def _score_factors(self, motions: Sequence[Motion]) -> list[Factors]:
         """Of every sample and the raw torque, masked or not."""
-        system = Observations(self.base, [m.raw for m in motions], self.problem.prior)
-        cuts = [np.linspace(0, m, share + 1).astype(int) for m, share in zip(system.lengths, self._shares, strict=True)]
-        return [block for of_motion in system.stretches([list(c) for c in cuts]) for block in of_motion]
+        return self._parts(Observations(self.base, [m.raw for m in motions], self.problem.prior))
+
+    def _parts(self, system: Observations) -> list[Factors]:
+        """The parts of every record, of rows on any clock."""
+        labels = shared_parts(system.lengths, system.periods, self._counts)
+        by_motion = system.by_label(labels, int(self._counts.sum()))
+        return [block for blocks, own in zip(by_motion, labels, strict=True) for k, block in enumerate(blocks) if k in own]

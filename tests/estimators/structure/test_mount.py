@@ -108,7 +108,8 @@ def test_wrong_model_values_do_not_pass_for_a_lean() -> None:
 def repeated(motion: Motion) -> Motion:
     """The motion and all that was recorded with it, twice."""
     both = {name: np.concatenate([getattr(motion, name)] * 2) for name in ("q", "dq", "ddq", "tau", "tau_raw", "resting")}
-    return replace(motion, t=np.arange(2 * len(motion)) * motion.dt, masks={}, **both)
+    log = replace(motion.log, t=np.arange(2 * len(motion)) * motion.dt, signals={"q": both["q"]}, masks={}, truth={})
+    return replace(motion, t=log.t, masks={}, log=log, **both)
 
 
 def test_a_motion_that_is_repeated_does_not_vouch_for_itself() -> None:

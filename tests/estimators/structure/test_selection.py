@@ -21,6 +21,8 @@ class _Rows(Observations):
         self.weights, self._rows, self._straight = None, rows, False
         self.columns = [np.arange(RIGID)] * JOINTS
 
+    lengths, periods = [SAMPLES], [None]  # type: ignore[assignment]
+
 
 def _coloured(rng: np.random.Generator, rho: float = 0.8) -> np.ndarray:
     e = rng.normal(size=(SAMPLES + 50, JOINTS))

@@ -121,13 +121,11 @@ class Extended:
         return Parameters(self.wider.base.layout, values, shapes, "correction")  # type: ignore[arg-type]
 
     def blocks_and_motions(self, count: int) -> tuple[list[Part], list[Part]]:
-        """Every motion in `count` blocks of consecutive rows, the same block of all motions together, and the motions one by one."""
+        """The parts of all motions (`Observations.blocks`), and the motions one by one."""
         weights = 1.0 / self.problem.observations.sigmas
 
         def stretches(problem: Problem) -> list[list[Stacked]]:
-            system = problem.observations
-            edges = [[i * rows // count for i in range(count + 1)] for rows in system.lengths]
-            return [[part.stacked(weights=weights) for part in motion] for motion in system.stretches(edges)]
+            return [[part.stacked(weights=weights) for part in motion] for motion in problem.observations.motion_blocks(count)]
 
         narrow = stretches(self.problem)
         wide = narrow if self.wider is self.problem else stretches(self.wider)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from inertica.dynamics.triangle import stacked_factor
-from inertica.dynamics.tsqr import Factors
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
@@ -25,7 +24,6 @@ from inertica.estimators.structure.tilt import GravityStep, Tilt
 from inertica.physical.cone import Program, SolveError
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.periods import phase_edges
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -112,11 +110,7 @@ class MountData:
         self.file = np.array(layout.robot.gravity)
         self.free = np.array([not p.fixed for p in layout.parameters])
         self.prior = np.zeros(layout.size) if problem.prior is None else np.array(problem.prior.values)
-        # a block is the same share of every record, and of every period of one: of repetitions of one motion, none may tell what
-        # another one left out
-        cuts = [phase_edges(motion.q, rows, BLOCKS) for motion, rows in zip(problem.motions, self.system.lengths, strict=True)]
-        records = self.system.stretches(cuts)
-        blocks = [Factors.joined([part for record in records for part in record[b::BLOCKS]]) for b in range(BLOCKS)]
+        blocks = self.system.blocks(BLOCKS)
         self.factors = [[joint.triangle for joint in block.joints] for block in blocks]
         self.counts = np.array([block.counts for block in blocks])
         if self.counts.sum(axis=0).max() < FEWEST_ROWS:

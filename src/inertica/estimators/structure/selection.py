@@ -20,8 +20,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.covariance import correlation_time, lags_for, long_run
+from inertica.estimators.covariance import Phases, correlation_time, lags_for, long_run
 from inertica.estimators.observe import Observations, Rows
+from inertica.preprocessing.periods import part_counts, shared_parts
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -60,6 +61,8 @@ class ForwardSelection:
 
     def __init__(self, system: Observations, sigma: Array) -> None:
         self.n, self.b = system.n, system.base.rank
+        self.lengths, self.periods = system.lengths, system.periods
+        self._phases = [Phases.of(rows, period) for rows, period in zip(self.lengths, self.periods, strict=True)]
         rows = list(system.rows())
         self.keep = representative(rows)
         self.use = [r.use & k[:, None] for r, k in zip(rows, self.keep, strict=True)]
@@ -127,7 +130,8 @@ class ForwardSelection:
     def settle_colour(self, chosen: Sequence[int]) -> None:
         """Take the residuals' correlation from the fit of a rich model."""
         residual = self._series(self.residual(chosen))
-        self.lags = lags_for(len(residual), np.array([correlation_time(r[:, None]) for r in residual.T]))
+        sums = self._over_periods(residual)
+        self.lags = lags_for(len(sums), np.array([correlation_time(r[:, None]) for r in sums.T]))
 
     def amplitudes(self, chosen: Sequence[int]) -> Array:
         """Of the chosen columns in their common fit."""
@@ -179,7 +183,7 @@ class ForwardSelection:
             score = np.zeros(len(self._series_index))
             for k in range(self.n):
                 np.add.at(score, self._at[k], direction[k] * after[k])
-            S = float(long_run(score[:, None], self.lags)[0, 0])
+            S = float(long_run(self._over_periods(score[:, None]), self.lags)[0, 0])
             xx = sum(float(x @ x) for x in direction)
         freedom = sum(len(r) for r in after)
         # residuals are smaller than errors by the fitted parameters
@@ -190,7 +194,7 @@ class ForwardSelection:
         """(K,) squared errors with each of some choices of columns on parts that were left out in turn, and the parts' squares.
 
         Parts are whole motions where there are at least three, so that what all motions have in common (their starts) is not taken
-        for confirmed by its own repetition within one of them; else stretches of consecutive instants.
+        for confirmed by its own repetition within one of them; else parts of them all (`shared_parts`).
         """
         columns = list(dict.fromkeys(k for chosen in choices for k in chosen))
         parts, size = self._parts, self.b + len(columns)
@@ -220,7 +224,17 @@ class ForwardSelection:
         motions = np.concatenate([np.full(len(u), m) for m, u in zip(self.motions, self.use, strict=True)])
         if len(np.unique(motions)) >= WHOLE_MOTIONS:
             return motions
-        return np.arange(len(motions)) * PARTS // max(len(motions), 1)
+        return np.concatenate(shared_parts(self.lengths, self.periods, part_counts(self.lengths, PARTS)))
+
+    def _over_periods(self, series: Array) -> Array:
+        """Series (instants, k) summed over the periods of motions that repeat: what comes back with them is told once (`Phases`)."""
+        if all(phases is None for phases in self._phases):
+            return series
+        parts, motions = [], np.concatenate([np.full(len(u), m) for m, u in zip(self.motions, self.use, strict=True)])
+        for number, phases in enumerate(self._phases):
+            own = series[motions == number]
+            parts.append(own if phases is None else phases.sums(own))
+        return np.concatenate(parts)
 
     @property
     def _series_index(self) -> range:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.guard import ShortAndLong, compare
 from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.periods import part_labels
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.natural import levers
 from inertica.workflow.decisions.correction import BLOCKS, THIRDS
@@ -86,14 +87,14 @@ class RoundingErrors:
             q, dq, ddq, tau = m.q[at], m.dq[at], m.ddq[at], m.tau_raw[at]
             held, sharp = dynamics(q, held_direction(m)[at], ddq), dynamics(q, dq, ddq)
             jump = friction_jump(dynamics, q, dq, ddq, speeds)
-            starts, where = np.unique(at * BLOCKS // len(m), return_index=True)
+            part = part_labels(len(m), BLOCKS, m.period)[at]
             predicted = [held] + [sharp + jump * rounding(dq, np.maximum(w * speeds, 1e-300)) for w in WIDTHS]
             rounds = alone & (np.abs(jump).max(axis=0) > NO_JUMP * np.abs(sharp).max(axis=0))
             jumps |= rounds
             for i, each in enumerate(predicted):
                 miss = np.nan_to_num(tau - np.where(rounds, each, held))
-                errors[k, starts, i] = np.add.reduceat(miss**2, where, axis=0)
-            sizes[k, starts] = np.add.reduceat(np.nan_to_num(tau) ** 2, where, axis=0)
+                np.add.at(errors[k, :, i], part, miss**2)
+            np.add.at(sizes[k], part, np.nan_to_num(tau) ** 2)
         return cls(errors, sizes, speeds, jumps)
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimator, Problem
 from inertica.guard import Comparison, compare
 from inertica.preprocessing.motion import LEFT_OUT, Motion
+from inertica.preprocessing.periods import part_labels
 from inertica.robot.natural import levers
 
 Array = NDArray[np.float64]
@@ -99,9 +100,8 @@ def left_out(problem: Problem, estimator: Estimator) -> LeftOut:
 
 
 def _part(motion: Motion, fold: int) -> Mask:
-    """A part of a motion in one piece; filters do not carry what is left out over to its neighbours."""
-    at = np.arange(len(motion))
-    return (at >= len(motion) * fold // FOLDS) & (at < len(motion) * (fold + 1) // FOLDS)
+    """A part of a motion in one piece, or of every period of one that repeats."""
+    return part_labels(len(motion), FOLDS, motion.period) == fold
 
 
 def _moving_samples(motion: Motion) -> NDArray[np.intp]:
