@@ -242,10 +242,13 @@ class Observations:
             labels: per motion (m,).
             count: of labels.
         """
-        edges = [np.concatenate([[0], np.flatnonzero(np.diff(own)) + 1, [len(own)]]) for own in labels]
+        edges = [
+            np.concatenate([[0], np.flatnonzero(np.diff(labels_of_motion)) + 1, [len(labels_of_motion)]])
+            for labels_of_motion in labels
+        ]
         out = []
-        for own, cuts, pieces in zip(labels, edges, self.stretches([cut.tolist() for cut in edges]), strict=True):
-            of_piece = own[cuts[:-1]]
+        for labels_of_motion, cuts, pieces in zip(labels, edges, self.stretches([cut.tolist() for cut in edges]), strict=True):
+            of_piece = labels_of_motion[cuts[:-1]]
             of_label = [[piece for piece, k in zip(pieces, of_piece, strict=True) if k == label] for label in range(count)]
             out.append([Factors.joined(same) if same else pieces[0].without_rows() for same in of_label])
         return out

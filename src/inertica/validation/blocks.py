@@ -201,4 +201,6 @@ class Blocks:
         """The parts of every record, of rows on any clock."""
         labels = shared_parts(system.lengths, system.periods, self._counts)
         by_motion = system.by_label(labels, int(self._counts.sum()))
-        return [block for blocks, own in zip(by_motion, labels, strict=True) for k, block in enumerate(blocks) if k in own]
+        return [
+            block for blocks, of_motion in zip(by_motion, labels, strict=True) for k, block in enumerate(blocks) if k in of_motion
+        ]

@@ -232,8 +232,8 @@ class ForwardSelection:
             return series
         parts, motions = [], np.concatenate([np.full(len(u), m) for m, u in zip(self.motions, self.use, strict=True)])
         for number, phases in enumerate(self._phases):
-            own = series[motions == number]
-            parts.append(own if phases is None else phases.sums(own))
+            rows = series[motions == number]
+            parts.append(rows if phases is None else phases.sums(rows))
         return np.concatenate(parts)
 
     @property
