@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import FileError, InputError, ModelWarning, nearest
 from inertica.robot import inertia
 from inertica.robot.model import (
@@ -32,8 +33,6 @@ from inertica.robot.model import (
     squared_up,
     vector,
 )
-
-Array = NDArray[np.float64]
 
 MOVABLE = ("revolute", "prismatic")
 FREEZE = "to identify the rest of the robot, leave this joint out: list the joints that you want in a robot card (joints: [...])"
