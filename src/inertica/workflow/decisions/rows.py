@@ -91,7 +91,7 @@ def choose_filter_and_rows(
 
 
 def torque_share(problem: Problem) -> float:
-    """Share of the squared recorded torque that the rows of a fit hold, over all joints; 1 where too few samples move to tell anything.
+    """Share of the squared recorded torque that the rows of a fit hold, over all joints; 1 where too few samples move to tell.
 
     Rows are masked and low-passed to the bandwidth of the fit; both leave out torque that predictions are asked for.
     """
