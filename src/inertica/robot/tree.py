@@ -36,6 +36,7 @@ from inertica.robot.model import (
 Array = NDArray[np.float64]
 
 MOVABLE = ("revolute", "prismatic")
+DRIVE = ("armature", "damping", "friction", "stiffness", "springref")
 FREEZE = "to identify the rest of the robot, leave this joint out: list the joints that you want in a robot card (joints: [...])"
 
 
@@ -49,7 +50,8 @@ class TreeJoint:
         kind: revolute, prismatic or fixed.
         rotation, position, axis, arm: as in `model.Joint`.
         lower, upper, velocity, torque: limits, infinite where the file states none.
-        armature, damping, friction: prior values of Ia, Fv, Fc.
+        armature, damping, friction, stiffness: prior values of Ia, Fv, Fc, Ks.
+        springref: coordinate at which the spring is at rest.
         line: in the file.
         unsupported: what keeps this joint from moving in a `Robot` (a ball joint, say), with advice; frozen it does no harm.
         follows: the joint whose motion it repeats (<mimic>).
@@ -71,6 +73,8 @@ class TreeJoint:
     armature: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
+    stiffness: float = 0.0
+    springref: float = 0.0
     line: int | None = None
     unsupported: str | None = None
     follows: str | None = None
@@ -154,7 +158,8 @@ class Reduced:
     Args:
         robot: movable joints only.
         tens: (n, 10) inertial parameters per link, fixed parts merged.
-        armature, damping, friction: (n,) prior Ia, Fv, Fc.
+        armature, damping, friction, stiffness: (n,) prior Ia, Fv, Fc, Ks.
+        springref: (n,) coordinates at which springs are at rest.
         merged: per robot link the source links it consists of; the first is the link itself.
         base: source links that do not move.
         notes: remarks, one sentence each.
@@ -166,6 +171,8 @@ class Reduced:
     armature: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    springref: Array
     merged: tuple[tuple[Placed, ...], ...]
     base: tuple[Placed, ...] = ()
     notes: tuple[str, ...] = ()
@@ -203,7 +210,7 @@ def reduce(
     merged = tuple(bodies[joint.child] for joint in source)
     tens = np.array([_total(tree, places) for places in merged]).reshape(-1, 10)
     _warn_massless(tree, source, tens)
-    priors = {what: np.array([getattr(j, what) for j in source]) for what in ("armature", "damping", "friction")}
+    priors = {what: np.array([getattr(j, what) for j in source]) for what in DRIVE}
     movable = tuple(joint.name for joint in tree.joints if joint.movable)
     return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, **priors)
 
