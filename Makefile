@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-lowest test-all fuzz bench docs pictures report tour clean
+.PHONY: demo test test-lowest test-all release fuzz bench docs pictures report tour clean
 
 demo: $(VENV)/.installed
 	$(BIN)/inertica demo
@@ -25,6 +25,11 @@ test-lowest: $(LOWEST)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -q -n 2
+
+# wheel and sdist in dist/, installed into empty environments and used there
+release: $(VENV)/.dev
+	$(BIN)/python -m build
+	$(BIN)/pytest -q -m "slow or not slow" tests/test_release.py
 
 # damaged files for every reader and folder, with limits of time and memory; what ends in anything but a result or a sentence is listed
 fuzz: $(VENV)/.dev

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from inertica.installation import install_command
+
 
 class InerticaError(Exception):
     """Base of all errors inertica raises on purpose.
@@ -74,7 +76,7 @@ class MissingDependencyError(InerticaError):
     kind = "dependency"
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'inertica[{extra}]'")
+        super().__init__(f"{purpose} needs the package {package}; install it with: {install_command(extra)}")
 
 
 class NoMemoryError(InerticaError):

@@ -241,7 +241,7 @@ def test_missing_package_says_what_to_install(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(guard.importlib, "import_module", missing)
     (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(MissingDependencyError, match=rf"pip install 'inertica\[{extra}\]'"):
+    with pytest.raises(MissingDependencyError, match=rf"pip install -e \"\S*\[{extra}\]\""):
         read_log(tmp_path / name)
 
 

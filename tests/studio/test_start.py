@@ -18,7 +18,7 @@ def test_the_command_line_says_what_is_wrong(tmp_path, capsys):
 
 def test_without_the_extra_it_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(MissingDependencyError, match=r"inertica\[studio\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .*\[studio\]"):
         start(tmp_path / "p")
     with pytest.raises(MissingDependencyError):
         open_studio(project=tmp_path / "p")

@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.trace import Graph, Key, Symbol, differentiate
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 Symbols = Mapping[str, list[Symbol]]
 

@@ -14,15 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.robot.drives import Coupling, ToolboxCoupling
 from inertica.robot.friction import FrictionLaw
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.terms import Term
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

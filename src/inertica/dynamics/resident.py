@@ -15,9 +15,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.kernels import DeviceMemory as DeviceMemory
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 

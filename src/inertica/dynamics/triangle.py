@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.arrays import Array
 from inertica.dynamics.resident import MemorySpace
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 TRUSTED = 3e-3
 """Length of a unit column outside the span of those before it from which on products of columns tell it: to eleven digits or more."""

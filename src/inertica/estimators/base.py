@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
@@ -21,8 +21,6 @@ from inertica.identifiability.base import BaseModel
 from inertica.physical.constraints import Constraint
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 
 class Need(Enum):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.closed_loop.loop_gains import torque_gains
@@ -27,8 +27,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
-
-Array = NDArray[np.float64]
 
 ARM, GAINS = "scara2", {"kp": [25.0, 30.0], "kv": [375.9, 7.32]}
 """Robot of the example, and gains with which it follows its reference closely."""

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from inertica.arrays import Array
 from inertica.estimators.evidence import Scores
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.periods import part_labels
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 MOST_LAGS = 4096
 FINE = 24

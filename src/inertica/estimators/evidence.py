@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.physical.cone import Program
 from inertica.physical.priors import Prior
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 RESOLVED = 1e-9
 """Singular values of the unit-column observation matrix below this share of the largest count as zero: rounding, not data."""

@@ -16,15 +16,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.momentum import Balance, balance
 from inertica.errors import InputError
 from inertica.preprocessing.motion import Motion
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 CENTRAL = (
     (1.0 / 2.0,),

@@ -27,14 +27,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.triangle import stacked_factor
 from inertica.errors import InerticaError
 from inertica.estimators.covariance import combination_covariance
 from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 STEPS = 50
 SETTLED = 1e-8

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.gains import (
     GainProblem,
     Gains,
@@ -28,8 +28,6 @@ from inertica.physical.scales import Reference
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.terms import RigidBody, State, UserTerm
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 STEPS = 30
 SETTLED = 1e-5

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.kernels import Target
 from inertica.dynamics.resident import DeviceMemory, MemorySpace, Resident
 from inertica.dynamics.triangle import column_factors
 from inertica.preprocessing.motion import Motion
-
-Array = NDArray[np.float64]
 
 Known = Sequence[tuple[int, int, int]]
 """(joint, parameter, entry) of parameters whose values are fixed."""

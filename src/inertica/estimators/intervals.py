@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.standard import nearest_prior, standard_covariance
@@ -15,8 +15,6 @@ from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 SEPARATELY_KNOWN = (DETERMINED, WEAK, FIXED)
 """Labels of parameters with an interval of their own without a prior."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 WORSE = 1.5
 """An estimate whose residual exceeds the best one by this factor has run away from it."""

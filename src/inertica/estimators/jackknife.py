@@ -17,13 +17,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.periods import part_counts, shared_parts
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 SINGULAR = 1e-9
 """Eigenvalues of a scaled normal matrix below this share of the largest count as zero."""

@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from inertica.arrays import Array
 from inertica.estimators.evidence import RESOLVED, ScaledSvd
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 CHANCE = 0.025
 """Probability with which noise alone would exceed what counts as significant."""

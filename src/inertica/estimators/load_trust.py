@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.identifiability.labels import COMBINED, DETERMINED, FIXED, INTERVAL, UNIDENTIFIABLE, WEAK, well_determined
 from inertica.physical.body import PossibleBody, resolved_combinations
-
-Array = NDArray[np.float64]
 
 MASS, FIRST = 9, (6, 7, 8)
 """Places of M and of MX, MY, MZ among the ten parameters (`inertia.NAMES`)."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import NoiseLevels, Problem
 from inertica.logs.noise import position_noise
 from inertica.preprocessing.filters import Kinematics, SmoothingSpline, Unfiltered, default_cutoff
 from inertica.preprocessing.motion import Motion
-
-Array = NDArray[np.float64]
 
 _MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
+from inertica.arrays import Array, Mask
 from inertica.dynamics.products import MotionPair
 from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import stacked_factor
@@ -30,9 +31,6 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.periods import part_labels
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 BLOCK = 8192
 """Samples whose rows are built at a time when a record is not decimated."""

@@ -9,13 +9,11 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Problem
 from inertica.estimators.evidence import RESOLVED, Evidence, ScaledSvd, Solution
-
-Array = NDArray[np.float64]
 
 
 class LinearSolve(Protocol):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.identifiability.base import BaseModel
 from inertica.physical.scales import SMALLEST
 from inertica.robot.layout import Parameters
 from inertica.robot.natural import NaturalUnits
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 _ROUNDING = 1e-12
 """Changes below this part of a parameter's size are none: what no data touch stays at the prior to the last digit."""

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.compiled import njit
 
-Array = NDArray[np.float64]
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 STEPS = 50

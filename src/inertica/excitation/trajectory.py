@@ -18,9 +18,8 @@ from typing import NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
-
-Array = NDArray[np.float64]
 
 
 class Samples(NamedTuple):

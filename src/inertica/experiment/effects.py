@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.logs.log import Log
@@ -22,8 +22,6 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot, rotation_x, vector
-
-Array = NDArray[np.float64]
 
 PHASE = 0.3
 """Of ripples, rad."""

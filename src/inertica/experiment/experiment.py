@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.noise import NORMAL
 from inertica.dynamics.simulate import INTEGRATORS, Noise, Simulation
@@ -24,8 +25,6 @@ from inertica.identifiability.base import engine as base_engine
 from inertica.logs.log import Log, Origin
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 WHOLE = 1e-12
 """Part of a period by which it may differ from a whole number of control steps: rounding."""

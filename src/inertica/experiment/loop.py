@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.laws import FeedForward, Law, Saturated
 from inertica.errors import InputError, nearest
@@ -16,8 +17,6 @@ from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Limits
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

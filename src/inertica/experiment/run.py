@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
@@ -16,7 +17,6 @@ from inertica.dynamics.tangents import simulate_tangents
 from inertica.experiment.loop import ControlLoop
 from inertica.experiment.track import Replay, Track
 
-Array = NDArray[np.float64]
 Gains = Mapping[str, Array]
 
 

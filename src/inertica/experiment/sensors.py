@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
@@ -16,7 +17,6 @@ from inertica.logs.log import Log
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
 
-Array = NDArray[np.float64]
 Steps = NDArray[np.int64]
 
 ON_STEP = 1e-3

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.robot.description import Description
-
-Array = NDArray[np.float64]
 
 POSES = 64
 """Random poses in which the inertia that a joint feels is looked at."""

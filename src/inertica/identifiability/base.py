@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.arrays import Array
 from inertica.dynamics.arrays import array_regressor, is_large
 from inertica.dynamics.equations import plain_regressor
 from inertica.errors import InputError
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from inertica.dynamics.engine import Engine
     from inertica.dynamics.kernels import Target
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 ZERO_COLUMN = 1e-12

@@ -19,8 +19,6 @@ from scipy.special import ndtr
 
 from inertica.identifiability.base import BaseModel
 
-Array = NDArray[np.float64]
-
 DETERMINED, WEAK, COMBINED, UNIDENTIFIABLE, FIXED = "determined", "weak", "combined", "unidentifiable", "fixed"
 LABELS = (DETERMINED, WEAK, COMBINED, UNIDENTIFIABLE, FIXED)
 

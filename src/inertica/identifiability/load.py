@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel
 from inertica.robot import inertia
 from inertica.robot.terms import RigidBody
-
-Array = NDArray[np.float64]
 
 FRICTION = frozenset({"viscous", "coulomb", "offset", "stribeck", "saturating", "load"})
 """Kinds of parameters that are the loaded records' own."""

@@ -17,10 +17,10 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 COPIES = 3

@@ -12,14 +12,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
 from inertica.robot.model import Joint
 from inertica.robot.natural import NaturalUnits
-
-Array = NDArray[np.float64]
 
 COUNT = 200
 """Default number of states; with n joints they give n times as many rows."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from inertica.arrays import Array
 from inertica.identifiability.base import (
     BaseModel,
     Columns,
@@ -33,7 +34,6 @@ from inertica.identifiability.states import States, random_states
 from inertica.robot.layout import Layout
 from inertica.threads import one_thread
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 MOST_SUBSETS = 20000

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 LONGEST = 100.0
 """Usual intervals up to which a gap is filled: ten times the longest dropout of the records at hand (9 intervals), and since no more

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 STRETCHES = 40
 """Parts of a record over which velocities are added up: long enough for steps of encoders not to count, short enough for drift."""

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.logs.units import SIGNALS, factor
 from inertica.robot.model import Limits
-
-Array = NDArray[np.float64]
 
 BEYOND = 0.1
 """Part of a joint's range by which positions lie clearly outside."""

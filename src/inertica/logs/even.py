@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.logs.breaks import regular_intervals
 from inertica.logs.log import Log
-
-Array = NDArray[np.float64]
 
 JITTER = 0.02
 """Standard deviation of the intervals, as a share of them, from which a clock counts as one that jitters."""

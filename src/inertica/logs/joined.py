@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.logs.channels import find_clock
 from inertica.logs.clock import read_clock
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
 from inertica.logs.stamps import with_whole_stamps
-
-Array = NDArray[np.float64]
 
 MARK = "+"
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import FileError, InputError, nearest
 from inertica.frames import Tabular
@@ -20,9 +21,6 @@ from inertica.logs.noise import position_noise, quantisation_step, repeated_rows
 from inertica.logs.readers.table import SIMULATED
 from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from inertica.arrays import Array, Mask
 
 FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
 MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation

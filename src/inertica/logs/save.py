@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.escape import csv_text, one_line
 from inertica.logs.readers.npz import META
 from inertica.logs.readers.table import Values
 from inertica.writing import whole_file, write_whole
-
-Array = NDArray[np.float64]
 
 
 def write_csv(path: Path, t: Array, signals: Mapping[str, Array], comments: Sequence[str] = ()) -> None:

@@ -15,16 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.cone import ACTIVE, Metric, Program
 from inertica.physical.constraints import Block
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Penalty, Quadratic
 from inertica.physical.pseudo import smat, svec
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

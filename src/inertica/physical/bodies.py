@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.physical.constraints import MARGIN, SIGN_MARGIN
 from inertica.physical.pseudo import PSEUDO, svec
 from inertica.physical.scales import Reference
 from inertica.scalars import Scalar
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
+from inertica.arrays import Array
 from inertica.physical.cone import Program
 from inertica.physical.constraints import PHYSICAL
 from inertica.physical.fit import Fit
@@ -19,8 +20,6 @@ from inertica.robot import inertia
 from inertica.robot.layout import Layout
 from inertica.robot.model import Joint, Robot
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 THIN = 0.2
 """Radius of gyration along an axis, in lengths of the body, below which a body is not made rounder on its own account."""

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 
+from inertica.arrays import Array
 from inertica.later import Deferred
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
 from inertica.physical.triangular import back_substituted
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 else:
     clarabel = Deferred("clarabel")
 
-Array = NDArray[np.float64]
 
 GOOD = 1e-4
 """Gap, in noise variances, that needs no further way: a hundredth of a standard deviation."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.states import random_states
 from inertica.physical.constraints import Constraint, Shares, slack
@@ -16,8 +17,6 @@ from inertica.physical.scales import Reference
 from inertica.physical.stated import broken
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 CONFIGURATIONS = 1000
 """At which the inertia matrix of the whole robot is looked at."""

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.physical.bodies import BodyCoordinates, combined, to_ten
 from inertica.physical.cone import ConeSolution, Metric, Program
@@ -27,8 +27,6 @@ from inertica.physical.priors import Quadratic, metric_point
 from inertica.physical.pseudo import smat
 from inertica.scalars import Scalar, exp
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 _LOW = np.tril_indices(4)
 _DIAGONAL = _LOW[0] == _LOW[1]

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.physical.certified import GOOD, Nearest, certified
 from inertica.physical.conesets import Accuracy, ConeSet, Plane, in_order
@@ -33,7 +34,6 @@ from inertica.threads import one_thread
 
 __all__ = ["Accuracy", "ConeSolution", "InfeasibleError", "Metric", "Program", "SolveError"]
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 ACTIVE = 1e-6

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.later import Deferred
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 else:
     clarabel = Deferred("clarabel")
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 ORDER: tuple[Cone, ...] = ("zero", "nonnegative", "second order", "semidefinite")

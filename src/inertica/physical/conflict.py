@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.physical.conesets import ConeSet, Plane
 from inertica.physical.constraints import Block
 from inertica.physical.interior import strictly_inside
 from inertica.physical.scales import Reference
-
-Array = NDArray[np.float64]
 
 HELD = 1e-8
 """By how much constraints may miss each other and still count as touching, in reference sizes."""

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.physical.pseudo import PSEUDO, SPATIAL, smat, svec
 from inertica.physical.scales import Reference, Size
 from inertica.robot.drives import Coupling
 from inertica.robot.terms import RigidBody
 
-Array = NDArray[np.float64]
 Cone = Literal["zero", "nonnegative", "second order", "semidefinite"]
 
 MARGIN = 1e-5

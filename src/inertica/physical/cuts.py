@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.arrays import Array, Mask
 from inertica.later import Deferred
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 else:
     clarabel = Deferred("clarabel")
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _ENDS = Accuracy(gap=1e-3, feasibility=1e-4)
 """Ends to a thousandth of the radius, which is about three standard deviations."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.pseudo import pseudo_inertias
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 SHARE = 0.15
 """Standard deviation of every standard parameter as a share of its value, as in the survey."""

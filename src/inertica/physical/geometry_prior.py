@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
 from inertica.robot import inertia
@@ -26,8 +26,6 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
-
-Array = NDArray[np.float64]
 
 GEOMETRY_ORIGIN = "from geometry"
 """`Parameters.origin` of such a prior."""

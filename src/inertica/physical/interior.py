@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.later import Deferred
 from inertica.physical.certified import descent, newton_step
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 else:
     clarabel = Deferred("clarabel")
 
-Array = NDArray[np.float64]
 
 _NEAR = 1e-3
 """Weight of staying near, against depth; both in reference sizes."""

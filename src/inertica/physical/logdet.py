@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
+from inertica.arrays import Array
 from inertica.physical.certified import GOOD, descent, newton_step
 from inertica.physical.cone import ConeSolution, Metric, Program
 from inertica.physical.conesets import Barrier, ConeSet
@@ -25,8 +25,6 @@ from inertica.physical.fit import Fit
 from inertica.physical.path import followed
 from inertica.physical.priors import ConePenalty, Euclidean, Penalty
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 _SHRINK = 0.05
 """Factor on the barrier's weight from one stage to the next."""

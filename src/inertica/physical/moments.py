@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from itertools import permutations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.bodies import BodyCoordinates
 from inertica.scalars import Scalar, exp
-
-Array = NDArray[np.float64]
 
 UPPER = 10.0
 """Bound of masses, spreads, drives and friction in their reference units, in which a prior is of order one."""

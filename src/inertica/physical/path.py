@@ -19,16 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from inertica.arrays import Array
 from inertica.physical.cone import Program
 from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.conflict import HELD
 from inertica.physical.fit import Fit
 from inertica.physical.priors import ConePenalty
-
-Array = NDArray[np.float64]
 
 _SHRINK = 0.2
 """Factor on the weights from one stage to the next."""

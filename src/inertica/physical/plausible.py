@@ -20,16 +20,15 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN, link_ends
 from inertica.robot import inertia
 from inertica.robot.description import Source
 from inertica.robot.layout import Parameters
 from inertica.robot.natural import longest_link
 from inertica.robot.outline import known_shapes
-
-Array = NDArray[np.float64]
 
 MASS_FACTOR, TOTAL_FACTOR = 3.0, 1.5
 """Ratios to the model beyond which a link's mass and the total are worth a word."""

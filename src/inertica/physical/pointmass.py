@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.later import Deferred
 from inertica.physical.cone import ConeSolution, Metric, Program, SolveError
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     import clarabel
 else:
     clarabel = Deferred("clarabel")
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

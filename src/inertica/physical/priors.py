@@ -30,14 +30,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.constraints import MARGIN
 from inertica.physical.fit import Fit
 from inertica.physical.pseudo import PSEUDO, pseudo_inertias
 from inertica.physical.scales import Reference
 from inertica.robot import inertia
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 TINY = 1e-2
 """Strength of the default pull: a prior standard deviation of ten times the parameters' sizes, which only decides where data are

@@ -12,15 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.arrays import Array
 from inertica.physical.cone import Metric, Program
 from inertica.physical.fit import Fit
 from inertica.physical.priors import ConePenalty, second_order
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 _STEPS = 60
 """An end that is not known after so many counts as infinite; that happens to priors of strengths below about 0.1."""

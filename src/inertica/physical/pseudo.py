@@ -15,9 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.robot import inertia
-
-Array = NDArray[np.float64]
 
 ROOT2 = float(np.sqrt(2.0))
 

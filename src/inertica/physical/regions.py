@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.physical.constraints import Block, _chosen, _rows
 from inertica.physical.pseudo import PSEUDO
 from inertica.physical.scales import Reference
-
-Array = NDArray[np.float64]
 
 MOST_FACETS = 40
 """Of a hull; products of all pairs of facets become rows."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.errors import InputError, nearest
 from inertica.identifiability.base import BaseModel
 from inertica.physical.check import check_link, negative_names
@@ -31,8 +31,6 @@ from inertica.physical.scales import Reference
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Metric = Literal["euclidean", "frobenius", "pullback"]
 
 _FLAT = 1e-2

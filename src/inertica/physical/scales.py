@@ -13,12 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
 from inertica.robot.natural import NaturalUnits
 from inertica.robot.terms import RigidBody
-
-Array = NDArray[np.float64]
 
 LENGTHS = (0.05, 2.5)
 """Natural lengths of the robot within which reference lengths are kept."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.constraints import (
     Bounds,
     Constraint,
@@ -39,8 +39,6 @@ from inertica.robot.model import rotation_x, rotation_y, rotation_z
 from inertica.robot.outline import LinkShapes, link_shapes
 from inertica.robot.shapes import FINE
 from inertica.robot.stated import GEOMETRY
-
-Array = NDArray[np.float64]
 
 FACETS = 12
 """Of a hull that is used as it is.  Rows grow with their square: with 25 on every link a solve takes seconds instead of 0.03."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dtrtrs
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 
 def back_substituted(M: Array, right: Array, transposed: bool = False) -> Array:

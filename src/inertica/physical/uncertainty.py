@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import chdtri
 
+from inertica.arrays import Array
 from inertica.physical.cone import Metric, Program
 from inertica.physical.cuts import Cuts
 from inertica.physical.fit import Fit
@@ -45,8 +46,6 @@ from inertica.physical.logdet import newton_solve
 from inertica.physical.priors import ConePenalty, Penalty, Quadratic, second_order
 from inertica.physical.profile import level_ends
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 _RARER = 0.1
 """Error probability of the profile intervals, in parts of that asked for."""

@@ -9,13 +9,10 @@ axis is known, those about the others are not): where that costs a significant r
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.physical.cone import Program
 from inertica.physical.fit import Fit
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SILENT = 1e-6
 """Standard deviations of a row."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.logs.noise import position_noise
-
-Array = NDArray[np.float64]
 
 ENERGY = 0.99
 """Part of a signal's energy that lies below its band."""

@@ -17,12 +17,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.llvm.parallel import in_order
 from inertica.dynamics.resident import DeviceMemory
 from inertica.errors import InputError
 from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered, filtered_on_device
-
-Array = NDArray[np.float64]
 
 ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
 INACCURATE = 1e-6

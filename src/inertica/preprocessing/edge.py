@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
@@ -15,8 +15,6 @@ from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
-
-Array = NDArray[np.float64]
 
 ABOVE = 4.0
 """Motion counts up to the frequency at which its spectrum has fallen to this many times the noise floor."""

@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import OneOfKinds
 from inertica.errors import InputError, nearest
 from inertica.preprocessing.fir import differentiators
 from inertica.preprocessing.lowpass import butterworth, filtered
-
-Array = NDArray[np.float64]
 
 CUTOFF = 50.0
 """Cut-off of the papers in Hz, for robots sampled at 1 kHz."""

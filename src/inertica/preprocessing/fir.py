@@ -11,9 +11,8 @@ from __future__ import annotations
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 SIDE = 8
 """Samples on each side that a derivative is taken from."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 REACH = 3.0
 """Standard deviations at which the Gaussian ends; its value there is taken off, so that it ends without a step."""

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.llvm.parallel import for_all
 from inertica.dynamics.resident import DeviceMemory
 from inertica.dynamics.sections import COLUMNS, coefficients, run_sections, scan_of
 from inertica.errors import InputError
-
-Array = NDArray[np.float64]
-
 
 FORGOTTEN = 1e-13
 """What is left of the start of a run when it counts as forgotten; rounding errors of steep filters are as large."""

@@ -8,8 +8,9 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array, Mask
 from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import InputError
 from inertica.frames import Tabular
@@ -19,9 +20,6 @@ from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.periods import PeriodNoise, period_share
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 BORDER, STANDSTILL, BRIDGED, LEFT_OUT = "border", "standstill", "bridged", "left out"
 PAUSED = "break of the clock"

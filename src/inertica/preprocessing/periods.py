@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from inertica.arrays import Array, Mask
 from inertica.errors import InputError
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 ALIKE = 0.98
 """Similarity of the record with itself one period later that a period must reach; 1 is identity."""

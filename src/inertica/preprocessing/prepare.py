@@ -9,8 +9,8 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.errors import InputError
 from inertica.logs.breaks import LONGEST
 from inertica.logs.log import Log
@@ -21,9 +21,6 @@ from inertica.preprocessing.motion import BORDER, BRIDGED, PAUSED, STANDSTILL, M
 from inertica.preprocessing.periods import Folded, PeriodNoise, detect_period
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import UniformClock, on_clock, uniform_clock
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 MOST_BORDER = 0.05
 """A border that nobody states takes at most this part of the record at each end."""

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.errors import InputError
 from inertica.logs.breaks import regular_intervals
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline, PPoly
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Interpolation = Literal["cubic", "makima", "pchip", "linear"]
 
 EXACT = 0.01

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import FileError, nearest
 from inertica.robot import inertia
 from inertica.robot.formats.urdf_file import rpy_matrix
 from inertica.robot.model import Robot
 from inertica.robot.yamlfile import read_text
-
-Array = NDArray[np.float64]
 
 POSE, CENTRE = ("x", "y", "z", "roll", "pitch", "yaw"), ("cx", "cy", "cz")
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

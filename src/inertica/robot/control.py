@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.scalars import Scalar, clip
 
-Array = NDArray[np.float64]
 Named = Mapping[str, Scalar]
 Torque = tuple[Scalar, dict[str, Scalar]]
 """The torque, and the inner states one step later."""

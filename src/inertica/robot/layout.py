@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.display import html_table, titled
 from inertica.errors import InputError, nearest
 from inertica.frames import Tabular
 from inertica.robot import inertia
 from inertica.robot.model import Robot
 from inertica.robot.terms import Parameter, RigidBody, ShapeParameter, Term
-
-Array = NDArray[np.float64]
 
 _SLIDING = {"N m": "N", "N m s/rad": "N s/m", "N m/rad": "N/m", "kg m^2": "kg"}
 

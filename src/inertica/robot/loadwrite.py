@@ -13,15 +13,14 @@ import math
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.escape import xml_comment
 from inertica.robot import inertia
 from inertica.robot.cardwrite import rpy_of
 from inertica.robot.model import matrix
 from inertica.robot.terms import RigidBody
-
-Array = NDArray[np.float64]
 
 
 def urdf_text(ten: ArrayLike, parent: str, pose: RigidBody, name: str = "load") -> str:

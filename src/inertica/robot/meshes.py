@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import MissingDependencyError
-
-Array = NDArray[np.float64]
 
 PARTS = 2
 """A mesh is halved so often at most: four parts."""

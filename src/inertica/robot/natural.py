@@ -18,6 +18,10 @@ from inertica.robot.model import Robot
 from inertica.robot.units import dimensions
 
 
+STILL = 1e-3
+"""rad, or lengths of the longest link on sliding joints; a joint whose position stays within this does not move."""
+
+
 @dataclass(frozen=True)
 class NaturalUnits:
     """Units of one robot: kg, m and s."""
@@ -57,6 +61,11 @@ def levers(robot: Robot) -> NDArray[np.float64]:
     """
     length = longest_link(robot) or 1.0
     return np.array([length if joint.prismatic else 1.0 for joint in robot.joints])
+
+
+def standstill(robot: Robot) -> NDArray[np.float64]:
+    """(n,) ranges of positions, rad or m, within which joints count as standing still."""
+    return STILL * levers(robot)
 
 
 def _gyration(ten: np.ndarray) -> float:

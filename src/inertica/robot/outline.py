@@ -14,8 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import FileError, InerticaError, InputError
 from inertica.robot import inertia
 from inertica.robot.description import Description, Source
@@ -25,7 +26,6 @@ from inertica.robot.model import Robot
 from inertica.robot.shapes import Solid
 from inertica.robot.tree import Placed, Reduced
 
-Array = NDArray[np.float64]
 Solids = dict[int, tuple[Solid, ...]]
 """0-based link, -1 the base -> its solids."""
 

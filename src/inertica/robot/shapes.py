@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.robot.meshes import convex_parts, read_mesh
 from inertica.robot.xmlfile import Document, Element
-
-Array = NDArray[np.float64]
 
 COARSE, SMOOTH, FINE = 8, 16, 48
 """Sides of the prism around a cylinder."""

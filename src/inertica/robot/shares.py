@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot import inertia
-
-Array = NDArray[np.float64]
 
 
 def shared(wanted: Array, own: Sequence[Array], taker: int) -> list[Array]:

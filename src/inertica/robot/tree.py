@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import FileError, InputError, ModelWarning, nearest
 from inertica.robot import inertia
 from inertica.robot.model import (
@@ -32,8 +33,6 @@ from inertica.robot.model import (
     squared_up,
     vector,
 )
-
-Array = NDArray[np.float64]
 
 MOVABLE = ("revolute", "prismatic")
 DRIVE = ("armature", "damping", "friction", "stiffness", "springref")
@@ -108,6 +107,7 @@ class Tree:
         path: the file.
         base: link that does not move.
         joints: in the order of the file.
+        sliding: those of them that slide.
         inertials: link -> ten parameters in the link frame; links that are absent have none.
         gravity: in the frame of `base`.
         constraints: loops beyond the tree.
@@ -177,6 +177,7 @@ class Reduced:
     base: tuple[Placed, ...] = ()
     notes: tuple[str, ...] = ()
     movable: tuple[str, ...] = ()
+    sliding: tuple[str, ...] = ()
 
 
 def reduce(
@@ -212,7 +213,8 @@ def reduce(
     _warn_massless(tree, source, tens)
     priors = {what: np.array([getattr(j, what) for j in source]) for what in DRIVE}
     movable = tuple(joint.name for joint in tree.joints if joint.movable)
-    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, **priors)
+    sliding = tuple(joint.name for joint in tree.joints if joint.kind == "prismatic")
+    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, sliding=sliding, **priors)
 
 
 def checked(tree: Tree) -> Tree:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
@@ -20,8 +20,6 @@ from inertica.robot.tree import Placed, Reduced, Tree, in_frame, reduce
 from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import Document, Element, parse_xml, read_xml
 from inertica.writing import write_whole
-
-Array = NDArray[np.float64]
 
 MARK = "inertica"
 """What comments of ours in model files start with."""

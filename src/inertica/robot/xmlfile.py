@@ -16,12 +16,11 @@ from xml.parsers import expat
 
 import numpy as np
 from lxml import etree
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import FileError, refuse_devices
 
 Element: TypeAlias = etree._Element
-Array = NDArray[np.float64]
 
 EXPAND = "expand the file first, with `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
 

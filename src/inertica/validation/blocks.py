@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Factors
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
@@ -25,8 +26,6 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.periods import part_counts, shared_parts
 from inertica.robot.natural import levers
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 
 class FewRowsError(TooFewSamplesError):

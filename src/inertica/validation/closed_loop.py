@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.excitation.sampled import Sampled
 from inertica.experiment.experiment import Experiment
@@ -17,8 +17,6 @@ from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.survey import mean_ratio
-
-Array = NDArray[np.float64]
 
 
 def position_error(

@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.logs.log import Log
-
-Array = NDArray[np.float64]
 
 TOGETHER = 0.95
 """Correlation from which position follows torque."""

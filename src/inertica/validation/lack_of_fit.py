@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from inertica.documents import Derived
@@ -29,8 +28,6 @@ from inertica.validation.misfit_words import MisfitScales, finding, measured
 from inertica.validation.model_errors import Direction
 from inertica.validation.ripple import Harmonics, Wave, harmonics, wave_numbers
 from inertica.validation.score_tests import Scores, scores, size_of
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.0025
 """Of each family: nine of them together raise a false alarm in at most 2.3 % of clean fits, if deviations were exactly normal."""

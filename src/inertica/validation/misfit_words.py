@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.intervals import standard_parameters
 from inertica.logs.log import Log
@@ -16,8 +16,6 @@ from inertica.robot.model import Robot
 from inertica.validation.compliance import fast_compliance
 from inertica.validation.model_errors import Direction
 from inertica.validation.ripple import Wave
-
-Array = NDArray[np.float64]
 
 MISFITS = {
     "position": "position (ripple)",

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations, on_arrays
 from inertica.dynamics.recursions import inverse_dynamics, poses
 from inertica.estimators.base import Problem
@@ -22,8 +22,6 @@ from inertica.robot.layout import Layout
 from inertica.robot.model import Robot, vector
 from inertica.robot.natural import longest_link
 from inertica.scalars import Scalar
-
-Array = NDArray[np.float64]
 
 SLOW = 0.1
 """Part of a joint's rms velocity below which its motion counts as slow."""

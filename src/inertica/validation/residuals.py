@@ -9,12 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import Derived
 from inertica.estimators.covariance import autocorrelation
 from inertica.identifiability.labels import INTERVAL
-
-Array = NDArray[np.float64]
-
 
 PIECE = 1 << 14
 """Samples whose differences are squared at a time: they stay in the cache."""

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import Colour, colours
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.linear.irls import bisquare_weights, robust_scales
 from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 AVERAGES = 2.5
 """Averages over a few samples that the finest ripple has at the 95th percentile of a joint's speed."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import colours
 from inertica.estimators.intervals import standard_parameters
@@ -23,8 +24,6 @@ from inertica.estimators.linear.irls import bisquare_weights, robust_scales
 from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
 from inertica.validation.model_errors import Direction, model_errors
-
-Array = NDArray[np.float64]
 
 ABSORBED = 1e-4
 """A direction of whose square the parameters leave less than this part is theirs to explain."""

@@ -7,15 +7,13 @@ largest value in the record do not count.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.excitation.sampled import Sampled
 from inertica.excitation.trajectory import Samples
 from inertica.logs.log import Log
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 NEAR_ZERO = 0.01
 """Share of the largest value below which a sample does not count."""

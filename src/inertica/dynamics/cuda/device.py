@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from inertica.arrays import Array
 from inertica.dynamics.kernels import Kernel, ScanFunction
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
 
 LANES = 8
 """Samples or simulations side by side in one vector."""

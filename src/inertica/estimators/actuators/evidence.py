@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from inertica.arrays import Array
 from inertica.estimators.actuators.fit import NEAR_ZERO, WIDE, Fit, Name, sizes, state_deviations
-
-Array = NDArray[np.float64]
 
 BLOCKS = 40
 """Stretches of time whose scores count as independent."""

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from inertica.arrays import Array
 from inertica.estimators.actuators.links import LinkErrors
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Directions, Runs, Start
 from inertica.estimators.actuators.start import link_inertia
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
 
-Array = NDArray[np.float64]
 Name = tuple[str, int]
 
 WIDE = float(np.log(10.0))

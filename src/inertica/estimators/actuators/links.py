@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.robot.inertia import from_com, to_com
-
-Array = NDArray[np.float64]
 
 STEP = 1e-4
 """Of central differences, in standard deviations: the function is smooth on the scale of one."""

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from inertica.arrays import Array, Mask
 
 Hold = Literal["zero", "linear"]
 """Between two samples a command stays (zero), or goes on in a straight line."""

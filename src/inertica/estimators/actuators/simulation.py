@@ -7,16 +7,14 @@ from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.kernels import Target
 from inertica.dynamics.recursions import mass_matrix, poses
 from inertica.dynamics.servo import HARD, LEAD, UNLIMITED, ServoLoop, ServoModel, Standstill
 from inertica.estimators.actuators.record import Grid, Hold, Record, delayed
 from inertica.estimators.actuators.values import ActuatorValues
 from inertica.robot.model import Robot
-
-Array = NDArray[np.float64]
 
 FIELDS = {
     "armature": "armature", "viscous": "viscous", "coulomb": "coulomb", "zero": "zero", "kp": "kp", "kd": "kd",

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.signal import butter, sosfiltfilt
 
+from inertica.arrays import Array
 from inertica.dynamics import recursions
 from inertica.estimators.actuators.record import Grid, Hold, Record, delayed
 from inertica.estimators.actuators.values import ActuatorValues
 from inertica.robot.model import Robot
-
-Array = NDArray[np.float64]
 
 CUTOFFS = (0.5, 0.25, 0.12, 0.06)
 """Cut-offs that are tried, in parts of the Nyquist frequency."""

@@ -16,16 +16,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate
 from inertica.estimators.closed_loop.iterated import ClosedLoopFit, Iterated, LinearStep, residual_norm
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import IterationHistory
 from inertica.experiment.track import Replay
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

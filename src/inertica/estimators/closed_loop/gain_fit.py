@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.triangle import stacked_factor
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains
@@ -28,8 +29,6 @@ from inertica.estimators.covariance import correlation_time
 from inertica.experiment.track import Replay
 from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 KNOWN = 0.1
 """Relative standard deviation from which a combination of gains counts as not told by the log."""

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, LoopFindings, Need, Problem
@@ -25,8 +25,6 @@ from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.experiment.track import Replay
 from inertica.preprocessing.motion import Motion
-
-Array = NDArray[np.float64]
 
 HALVINGS = 7
 """How often a step that makes the simulated loop unstable is halved, all in one batch."""

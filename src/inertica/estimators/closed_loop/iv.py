@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrtri
 
+from inertica.arrays import Array
 from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Stacked
@@ -41,8 +42,6 @@ from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 FAST = 500.0
 """Sampling rate in Hz from which differences of positions are good enough as they are."""

@@ -20,14 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.closed_loop.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOWN, channels, gain_step
 from inertica.estimators.closed_loop.loop_gains import LoopGains, driven
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.experiment.track import Replay
 from inertica.preprocessing.bandwidth import widest_position_band
-
-Array = NDArray[np.float64]
 
 WRONG, SURE = 0.1, 6.0
 """A scale off by more than this, and by this many standard deviations, is a mismatch."""

@@ -14,13 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.experiment.loop import ControlLoop
 from inertica.robot.control import LAWS
-
-Array = NDArray[np.float64]
 
 DRIVE = "drive"
 """The name of the drive gains among the unknowns."""

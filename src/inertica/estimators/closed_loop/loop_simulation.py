@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.resident import MemorySpace
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InerticaError, InputError
@@ -26,8 +27,6 @@ from inertica.experiment.run import LoopRun
 from inertica.experiment.track import Replay, Track
 from inertica.preprocessing.motion import Motion
 from inertica.robot.control import LAWS
-
-Array = NDArray[np.float64]
 
 TRANSIENT, SETTLING = "transient", "transient behind a break of the clock"
 LOST = 10.0

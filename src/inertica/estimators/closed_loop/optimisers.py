@@ -14,10 +14,9 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.iteration import IterationHistory, Stop
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 DAMPINGS: Array = np.logspace(-4.0, 3.0, 8)
 """Multiples of the current damping that are tried together: one block of lanes."""

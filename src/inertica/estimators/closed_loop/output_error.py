@@ -20,6 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -40,8 +41,6 @@ from inertica.estimators.observe import Observations, Rows
 from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
 from inertica.experiment.track import Replay
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 GAIN_NUDGE = 0.02
 """Perturbation of the logarithm of a gain factor in the Jacobian."""

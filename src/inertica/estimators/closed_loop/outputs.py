@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Problem
@@ -18,7 +19,6 @@ from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import noise_gains
 from inertica.robot.model import Robot
 
-Array = NDArray[np.float64]
 Use = list[NDArray[np.bool_]]
 
 STEP = 1e-5

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.consistent.strategy import Consistent
@@ -18,8 +19,6 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.drives import Armature
 from inertica.robot.layout import Layout
-
-Array = NDArray[np.float64]
 
 REGULAR = 1e-4
 """Least eigenvalue of an inertia matrix of unit diagonal that is regular."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.experiment.track import Replay
-
-Array = NDArray[np.float64]
 
 
 def tangent_replays(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -35,8 +35,6 @@ from inertica.physical.priors import Euclidean, Quadratic
 from inertica.physical.regions import CentreInEllipsoid, Ellipsoid, MassInEllipsoid
 from inertica.physical.scales import Reference
 from inertica.robot import inertia
-
-Array = NDArray[np.float64]
 
 WITH_PRIOR: frozenset[Need] = MEASURED | {Need.PRIOR}
 HELD: frozenset[Capability] = frozenset({Capability.TAKES_CONSTRAINTS, Capability.PULLED, Capability.COVARIANCE})

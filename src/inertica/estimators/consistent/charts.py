@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.standard import nearest_prior
 from inertica.physical.cholesky import LogCholesky
 from inertica.physical.constraints import MARGIN, RealBody
 from inertica.physical.scales import Reference
-
-Array = NDArray[np.float64]
 
 
 class Chart(Protocol):

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.mild import ROUGH
@@ -29,8 +29,6 @@ from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
 from inertica.physical.logdet import newton_solve
 from inertica.robot.layout import Layout, Parameters
-
-Array = NDArray[np.float64]
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 """With the first a change may act far from the fitted motion some thirty times as strongly as on it."""

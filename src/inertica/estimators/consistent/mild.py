@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import residual_times
@@ -37,8 +37,6 @@ from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
 from inertica.physical.logdet import NewtonAccuracy, newton_solve
 from inertica.physical.priors import Euclidean, Prior
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 FACTORS = tuple(10.0 ** (0.5 * k) for k in (-2, 0, 1, 2, 3, 4))
 """Strengths that cross-validation compares, in units of kappa; a model file with invented masses deserves less than kappa, slow motion

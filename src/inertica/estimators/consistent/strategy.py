@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Problem
@@ -45,8 +46,6 @@ from inertica.physical.priors import (
 from inertica.physical.scales import Reference
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.physical.untouched import COSTLY, holdable, moved_sentence, untouched
-
-Array = NDArray[np.float64]
 
 Solver = Literal["auto", "cone", "newton", "cholesky", "points"]
 

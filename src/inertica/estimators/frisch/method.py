@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -24,8 +24,6 @@ from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.physical.conflict import InfeasibleError
 from inertica.physical.constraints import Block, Custom
-
-Array = NDArray[np.float64]
 
 EXACT = 1e-9
 """Residuals below this share of the torque count as this share: data without noise have one vertex, not none."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.frisch.scheme import window_boxes
-
-Array = NDArray[np.float64]
 
 BLOCK = 512
 """Windows whose boxes are worked out at a time."""

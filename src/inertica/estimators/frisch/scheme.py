@@ -18,10 +18,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.triangle import stacked_factor
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 SINGULAR = 1e-13
 """Smallest share of a variable that the others do not explain (1/(C^-1)_ii of the correlations C) that is more than rounding."""

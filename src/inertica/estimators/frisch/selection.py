@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.identifiability.base import BaseModel
 from inertica.threads import one_thread
 
-Array = NDArray[np.float64]
 Select = Literal["norm", "squared"]
 
 SETTLED = 1e-10

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -24,8 +25,6 @@ from inertica.physical.priors import believed_sizes
 from inertica.physical.scales import Reference
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 STRENGTHS = tuple(10.0**k for k in range(-10, 1))
 """Strengths that leave-one-block-out compares."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
@@ -16,8 +17,6 @@ from inertica.estimators.evidence import Solution
 from inertica.estimators.linear.least_squares import MEASURED, observed
 from inertica.estimators.solve import Unconstrained, estimated
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

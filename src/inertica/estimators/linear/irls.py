@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance, scores_of
@@ -19,8 +20,6 @@ from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weigh
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 HUBER, BISQUARE = 1.345, 4.685
 """Tuning constants that leave 95 % efficiency when the errors are normal after all."""

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence, Scores, Solution
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
-
-Array = NDArray[np.float64]
 
 MEASURED: frozenset[Need] = frozenset({Need.MOTION, Need.TORQUE})
 ROWS: frozenset[Capability] = frozenset({Capability.LINEAR, Capability.COVARIANCE})

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_toeplitz
 
+from inertica.arrays import Array
 from inertica.dynamics.triangle import cholesky_factor
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
@@ -22,7 +23,6 @@ from inertica.estimators.noise import noise_of
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.robot.friction import DRY, FrictionLaw
 
-Array = NDArray[np.float64]
 Whitening = tuple[NDArray[np.bool_], Array, Array, Array, Array]
 
 BLOCK = 2048

@@ -11,8 +11,6 @@ from inertica.estimators.linear.least_squares import Wls
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
-Array = NDArray[np.float64]
-
 KINDS = ("armature", "viscous", "coulomb")
 """What datasheets and CAD leave out; a kind is missing when the prior has zeros for it on every joint."""
 

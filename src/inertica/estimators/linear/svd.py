@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.evidence import RESOLVED, Solution
@@ -20,8 +21,6 @@ from inertica.physical.check import cholesky_tolerance
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -19,8 +19,6 @@ from inertica.estimators.noise import motion_noise, noise_of, position_noise_bef
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import estimated
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.linear.least_squares import MEASURED
 from inertica.estimators.neural.approach import Goal, Packed
-
-Array = NDArray[np.float64]
 
 RUNAWAY = 1e6
 """Distance from least squares, in torques, at which a learning rate is too large."""

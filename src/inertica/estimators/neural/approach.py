@@ -11,14 +11,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.evidence import ScaledSvd, Solution
 from inertica.estimators.linear.least_squares import observed
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Unconstrained, estimated
-
-Array = NDArray[np.float64]
 
 FAR = 1e-3
 """Share of the torque by which predictions may differ from those of least squares without a warning."""

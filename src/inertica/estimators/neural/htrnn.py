@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.linear.least_squares import MEASURED
 from inertica.estimators.neural.approach import Goal
-
-Array = NDArray[np.float64]
 
 EPSILON = 1e-3
 """The paper's tolerance for small values, as a share of the largest start value; it does not print its own."""

@@ -22,13 +22,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.covariance import long_run
 from inertica.estimators.recursive.loads import Loads, ratios
 from inertica.identifiability.base import BaseModel
 from inertica.robot import inertia
-
-Array = NDArray[np.float64]
 
 SHARE = 0.05
 """Load that is looked for, as a share of the arm's mass."""

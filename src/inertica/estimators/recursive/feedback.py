@@ -15,12 +15,10 @@ recorded position there (`laws.Recorded`), which leaves the steps between sample
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.recursive.records import Record, hidden, position_noises, transition
-
-Array = NDArray[np.float64]
 
 POSES = 20
 """At which the loop is looked at."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
 from inertica.estimators.closed_loop.start import PriorOrConsistent, StartValues, least_inertia
@@ -39,8 +39,6 @@ from inertica.estimators.recursive.reversals import reversal_jumps
 from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 FIRST_ORDER = 0.3
 """Share of a torque up to which its noise counts to first order: its square is a tenth there."""

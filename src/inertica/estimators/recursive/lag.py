@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.recursive.live import Sample
-
-Array = NDArray[np.float64]
 
 
 class LagBuffer:

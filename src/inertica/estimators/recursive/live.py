@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.single import single
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
@@ -22,8 +23,6 @@ from inertica.estimators.recursive.stream_state import SAMPLES, Counts, sizes, s
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.recipe import Regressor
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 CUTOFF = 60.0
 """Hz: of the low-pass H that motion and torque share."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.load import Load, LoadEquations, fitted_load
 from inertica.estimators.load_trust import FirstMoment, first_moments, load_labels
 from inertica.estimators.recursive.lag import LagBuffer
@@ -23,8 +24,6 @@ from inertica.physical.body import possible_body
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import RigidBody
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 ENOUGH = 2.0
 """Rows of a joint over its columns from which the noise of its rows is known."""

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.compiled import njit
 from inertica.estimators.recursive.factors import OPTIONS, cholesky
 from inertica.identifiability.base import BaseModel
 from inertica.robot import inertia
-
-Array = NDArray[np.float64]
 
 PLACES = (0.0, 0.1, -0.1)
 """m from the origin of the last link along the axis of its joint, around which loads are taken to be."""

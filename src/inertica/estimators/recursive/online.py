@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import JointFactor, Stacked
 from inertica.errors import InputError
@@ -22,8 +23,6 @@ from inertica.estimators.evidence import ScaledSvd, Solution
 from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed, weighted_fit
 from inertica.estimators.observe import Observations, Rows, own_sigmas
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained
-
-Array = NDArray[np.float64]
 
 MOMENTS = 24
 """Times at which the estimate is kept for the history, evenly spread over the data."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Capability, Estimate, Problem
 from inertica.estimators.closed_loop.start import FromPrior, StartValues
 from inertica.estimators.recursive.joint import RECURSIVE, FilterOptions, reported
@@ -25,8 +25,6 @@ from inertica.estimators.recursive.records import Record, driven_by_torque, tran
 from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import PlainUnknowns
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 CHUNK = 4096
 """Samples whose regressor is held at once."""

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -32,9 +32,6 @@ from inertica.estimators.recursive.passes import ROWS, FilterPass, arrays, drive
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import Variances, again
 from inertica.estimators.recursive.unknowns import PlainUnknowns
-
-Array = NDArray[np.float64]
-
 
 SHARE = 0.01
 """Of the covariance that lies in where the particles are, the rest in the Gaussians around them."""

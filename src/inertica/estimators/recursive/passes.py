@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.transition import Transition
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import History
 from inertica.estimators.covariance import correlation_time
 from inertica.estimators.recursive.records import Record
 from inertica.estimators.recursive.tuning import Variances
-
-Array = NDArray[np.float64]
 
 BEYOND = 100.0
 """Times the motion of a record, farther than which no point of a filter goes."""

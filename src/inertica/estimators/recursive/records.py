@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.laws import Recorded, TorqueDriven
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
@@ -20,7 +21,6 @@ from inertica.preprocessing.edge import motion_band
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
 
-Array = NDArray[np.float64]
 Between = Literal["auto", "interpolated", "held"]
 
 EVERY_STEP = 0.99

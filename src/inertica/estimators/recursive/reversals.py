@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.recursive.records import Record
-
-Array = NDArray[np.float64]
 
 POSES = 20
 """At which the jump is looked at."""

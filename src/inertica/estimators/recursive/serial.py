@@ -15,12 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from inertica.arrays import Array
 from inertica.compiled import njit
-
-Array = NDArray[np.float64]
 
 SECONDS = 0.5
 """Over which residuals are summed."""

@@ -15,13 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.recursive.records import Record, drive_noises, position_noises, torque_noises
 from inertica.estimators.recursive.reversals import reversal_jumps
-
-Array = NDArray[np.float64]
 
 EPSILON = 1e-3
 """Added to |beta0|."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.kernels import Kernel, Symbols, traced
 from inertica.dynamics.transition import LAG, Transition, last_position
 from inertica.estimators.base import Problem
@@ -21,7 +21,6 @@ from inertica.physical.bodies import BodyCoordinates, combined
 from inertica.physical.moments import PrincipalMoments
 from inertica.scalars import Scalar
 
-Array = NDArray[np.float64]
 Coordinates = Literal["log-cholesky", "principal-moments"]
 
 

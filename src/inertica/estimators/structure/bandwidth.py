@@ -19,11 +19,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 LEAST_GAIN = 0.75
 """Gain of the next band down to which the fit is widened, and up to its inverse: the spectrum is four times its noise there."""

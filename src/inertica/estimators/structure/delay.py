@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from inertica.arrays import Array, Mask
 from inertica.estimators.covariance import combination_covariance
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel
@@ -35,9 +36,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 STEPS = 4
 """Most times that torque is read anew."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.estimators.structure.bandwidth import HARMONICS
 from inertica.estimators.structure.delay import FINE, DelayEstimate, DelayFit, FoundDelays, find_delays
 from inertica.identifiability.base import BaseModel
@@ -23,9 +23,6 @@ from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 BELOW_EDGE = 3.0
 """The search looks below the edge of the motion divided by this: noise that went through the controller looks like a lead."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
+from inertica.arrays import Array
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
@@ -25,8 +26,6 @@ from inertica.physical.cone import Program, SolveError
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 BLOCKS = 5
 """Parts of the data of which one is left out at a time."""

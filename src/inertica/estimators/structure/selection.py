@@ -20,12 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.covariance import Phases, correlation_time, lags_for, long_run
 from inertica.estimators.observe import Observations, Rows
 from inertica.preprocessing.periods import part_counts, shared_parts
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 COLLINEAR = 1e-4
 """A column of which less than this share (squared) is its own says nothing of its own."""

@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from inertica.arrays import Array
 from inertica.estimators.covariance import correlation_time, lags_for, long_run
 from inertica.estimators.observe import Observations
 from inertica.estimators.structure.selection import representative
 from inertica.identifiability.labels import INTERVAL
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 STEPS = 40
 """Gauss-Newton steps at most."""

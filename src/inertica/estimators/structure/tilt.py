@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svd
 
+from inertica.arrays import Array
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.physical.cone import Program
 from inertica.physical.fit import Fit
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Columns below this share of the largest are rounding; scaled to unit length they would become regressors."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.formats.mjcf_geoms import geom_inertia, geom_solids
@@ -24,7 +24,6 @@ from inertica.robot.writeback import Change, Selection, changed, numbers, write_
 from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import Document, Element, children, describe, line_of, read_xml, text
 
-Array = NDArray[np.float64]
 Pose = tuple[Matrix, Vector]
 
 WORLD = "world"

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.robot import inertia
 from inertica.robot.formats.mjcf_settings import Attributes, Settings, z_to
 from inertica.robot.shapes import Solid, mesh_solids, round_points
 from inertica.robot.xmlfile import Element, children, describe
-
-Array = NDArray[np.float64]
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 SIDES = 60

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.model import EARTH, Vector, exact_cos_sin, rotation_x, rotation_y, rotation_z, vector
 from inertica.robot.xmlfile import Document, Element, children, describe, parse_floats
 
-Array = NDArray[np.float64]
 Attributes = Mapping[str, str]
 
 ORIENTATIONS = {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.escape import xml_comment
 from inertica.robot import inertia
@@ -21,8 +21,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.model import IDENTITY, ORIGIN, Joint, Matrix, Robot
 from inertica.robot.terms import Spring
 from inertica.robot.writeback import MARK, label_texts, numbers
-
-Array = NDArray[np.float64]
 
 WORLD = "world"
 FILL = {"armature": "Ia", "damping": "Fv", "frictionloss": "Fc", "stiffness": "Ks"}

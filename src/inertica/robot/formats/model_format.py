@@ -181,7 +181,7 @@ def describe_tree(tree: Tree, format: str, part: Part) -> Description:
     for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
         values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
     values |= {f"Ks{t.at + 1}": float(reduced.stiffness[t.at]) for t in springs}
-    source = Source(format, tree.path, root=part.root, tip=part.tip, joints=part.joints, movable=reduced.movable)
+    source = Source(format, tree.path, None, part.root, part.tip, part.joints, reduced.movable, reduced.sliding)
     return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import FileError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
@@ -32,8 +32,6 @@ from inertica.robot.xmlfile import (
     read_xml,
     text,
 )
-
-Array = NDArray[np.float64]
 
 KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 UNSUPPORTED = ("floating", "planar", "spherical", "ball")

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.robot.formats.model_format import Drawn, LinkSolids
 from inertica.robot.model import rpy_matrix
 from inertica.robot.shapes import PACKAGE, Solid, mesh_solids
 from inertica.robot.tree import Placed
 from inertica.robot.xmlfile import Document, Element, child, children, describe, floats, number, read_xml, text
-
-Array = NDArray[np.float64]
 
 
 def urdf_solids(path: Path, packages: Sequence[str | Path] = ()) -> LinkSolids:
