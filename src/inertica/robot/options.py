@@ -122,7 +122,7 @@ def _read_friction(item: Item, robot: Robot) -> tuple[tuple[friction.FrictionLaw
         word = item.text(FRICTION_WORDS)
         if word == "auto":
             return default_friction(robot.n), False
-        return (() if word == "none" else tuple(friction.law(word, j) for j in range(robot.n))), True
+        return (() if word == "none" else tuple(friction.law(word, j, robot) for j in range(robot.n))), True
     return tuple(t for j in range(robot.n) for t in _laws_of_joint(item, j, robot)), True
 
 
@@ -130,14 +130,14 @@ def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[friction.Fricti
     """Friction laws of one joint, from a list of names and `{name: options}`."""
     if item.is_scalar:
         word = item.text((*friction.LAWS, "none"))
-        return [] if word == "none" else [friction.law(word, joint)]
+        return [] if word == "none" else [friction.law(word, joint, robot)]
     entries = item.items() if item.is_list else [item]
     return [_law(entry, joint, robot) for entry in entries]
 
 
 def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
     if not item.is_mapping:
-        return friction.law(item.text(friction.LAWS), joint)
+        return friction.law(item.text(friction.LAWS), joint, robot)
     entries = item.mapping(friction.LAWS)
     if len(entries) != 1:
         raise item.fail(f"{item.key} should name one friction law with its options, as in {{coulomb: {{width: 0.01}}}}")
@@ -153,7 +153,7 @@ def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
                 raise InputError(f"{options.key}.{option} should be greater than zero, not {value:g}")
             if value < 0.0:
                 raise InputError(f"{options.key}.{option} should not be negative")
-        return friction.law(name, joint, **values, **moments)
+        return friction.law(name, joint, robot, **values, **moments)
 
 
 def _read_armature(item: Item, robot: Robot) -> tuple[Armature, ...]:

@@ -63,7 +63,12 @@ def judge(fitted: Fitted, say: Say) -> Identification:
         speeds=_fastest(used), gravity=chosen.mount, motions=motions,
         shape_std=chosen.shapes, before=came_in, correction=fitted.added, standstill=fitted.standstill,
     )  # fmt: skip
-    warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(found), *_about_motion(inputs.logs, inputs.description.robot))
+    warnings = (
+        *notes.warnings,
+        *_about_speeds(slow),
+        *_about_values(found),
+        *_about_motion(inputs.logs, inputs.description.robot),
+    )
     return replace(found, warnings=warnings)
 
 
