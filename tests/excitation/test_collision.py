@@ -62,7 +62,9 @@ def test_links_that_pass_each_other_closely_by_construction_do_not_hold_a_motion
 
 
 def test_obstacles_count(tmp_path):
-    c = Collisions(_urdf(tmp_path / "arm.urdf"), (Obstacle("sphere", (0.1,), (1.2, 0.5, 0.0), "ball"),), clearance=0.02)
+    c = Collisions(
+        _urdf(tmp_path / "arm.urdf"), (Obstacle("sphere", (0.1,), (1.2, 0.5, 0.0), "ball"),), clearance=0.02, rough=0.05
+    )
     q = np.array([0.0, 0.0, 0.0])
     distance, first, second = c.closest(q)
     assert distance == pytest.approx(0.5 - 0.15, abs=1e-6) and {"ball"} & {first, second}

@@ -120,5 +120,9 @@ def widest_band(logs: list[Log] | tuple[Log, ...]) -> float:
 
 def usual_cutoff(logs: Sequence[Log]) -> float:
     """Hz, for a filter of positions whose cut-off nobody states or chooses: so far above the motion that it takes nothing of it."""
+    bands = []
+    for log in logs:
+        q = log.need("q")
+        bands.append(widest_position_band(q[~log.mask & np.isfinite(q).all(axis=1)], 1.0 / log.rate))
     most = PART_OF_RATE * min(log.rate for log in logs)
-    return min(BANDS * max(widest_position_band(m.q, m.dt) for m in map(unfiltered, logs)), most) or most
+    return min(BANDS * max(bands), most) or most
