@@ -58,8 +58,8 @@ def surroundings(
     shapes = outlines(description, packages)
     if load is not None:
         shapes = _carrying(shapes, *load)
-    kept = clearance or 0.0
-    return Collisions(description, _named(obstacles), kept, kept, packages, planes=tuple(planes), shapes=shapes)
+    stated = clearance or 0.0
+    return Collisions(description, _named(obstacles), stated, stated, packages, planes=tuple(planes), shapes=shapes)
 
 
 def upwards(robot: Robot) -> tuple[float, float, float]:
