@@ -29,7 +29,6 @@ REASONS = {
     "checks/clock.py: UNITS": "units that files may be in",
     "checks/hypotheses.py: UNITS": "units that files may be in",
     "robot/cad_table.py: UNITS": "units that files may be in",
-    "logs/readers/table.py: _NANOSECONDS": "units that files may be in",
 }
 """Constants whose docstring names a unit, and why they may."""
 
