@@ -17,6 +17,7 @@ from inertica.excitation.fourier import Fourier
 from inertica.experiment import Experiment
 from inertica.logs.log import Log
 from inertica.robot import inertia
+from inertica.robot.formats.table import format_named
 from inertica.robot.layout import Parameters
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "data"
@@ -116,6 +117,48 @@ def _simulated(robot: str, name: str) -> Callable[[Path], None]:
     return make
 
 
+def _bag(name: str, seed: int, *, current: bool = False) -> Callable[[Path], None]:
+    """A ROS 2 bag of joint states; the effort is a torque, or a current as some drivers publish it."""
+
+    def make(folder: Path) -> None:
+        from rosbags.rosbag2 import StoragePlugin, Writer
+        from rosbags.typesys import Stores, get_typestore
+
+        store = get_typestore(Stores.ROS2_HUMBLE)
+        state, header, stamp = (
+            store.types[f"{kind}"]
+            for kind in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+        )
+        arm = ia.load(folder / "arm.urdf").robot.joint_names
+        log = _recorded(folder, seed)
+        effort = log.need("tau") / (np.array([12.0, 11.0, 9.0]) if current else 1.0)
+        with Writer(folder / name, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            topic = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
+            for t, q, force in zip(log.t, log.need("q"), effort, strict=True):
+                ns = 1_700_000_000_000_000_000 + round(1e9 * t)
+                clock = stamp(sec=ns // 10**9, nanosec=ns % 10**9)
+                message = state(header(clock, ""), list(arm), np.asarray(q), np.zeros(0), np.asarray(force))
+                writer.write(topic, ns, bytes(store.serialize_cdr(message, "sensor_msgs/msg/JointState")))
+
+    return make
+
+
+def _mjcf(folder: Path) -> None:
+    robot = ia.load(folder / "arm.urdf")
+    (folder / "arm.xml").write_text(format_named("mjcf").create(robot.prior, {}))
+
+
+def _without_masses(folder: Path) -> None:
+    text = (EXAMPLES / "arm.urdf").read_text()
+    (folder / "nomass.urdf").write_text(re.sub(r"<inertial>.*?</inertial>", "", text, flags=re.DOTALL))
+
+
+def _card_of_currents(folder: Path) -> None:
+    columns = 'columns: {q: "{}/position", i: "{}/effort"}'
+    loop = "loop: {law: pd, rate: 1000, kp: [120, 200, 80], kd: [12, 20, 6]}\nfriction: [viscous, coulomb]"
+    (folder / "card.yaml").write_text(f"model: arm.urdf\n{columns}\n{loop}\ntorque: {{from: current, gain: [12.0, 11.0, 9.0]}}\n")
+
+
 def _archive(folder: Path) -> None:
     (folder / "archive").mkdir()
     shutil.copy(folder / "run1.csv.gz", folder / "archive")
@@ -174,6 +217,10 @@ LARDER: Mapping[str, Recipe] = {
     "result": (("run1.csv.gz",), _result("result", "run1.csv.gz")),
     "monday": (("run1.csv.gz",), _result("monday", "run1.csv.gz")),
     "friday": (("run2.csv.gz",), _result("friday", "run2.csv.gz")),
+    "run1_bag": (("card.yaml",), _bag("run1_bag", 1)),
+    "run2_bag": (("card.yaml",), _bag("run2_bag", 2)),
+    "arm.xml": (("arm.urdf",), _mjcf),
+    "nomass.urdf": ((), _without_masses),
     "archive": (("run1.csv.gz",), _archive),
     "empty.csv.gz": (("card.yaml",), _loaded("empty.csv.gz", 3, 0.0)),
     "gripper.csv.gz": (("card.yaml",), _loaded("gripper.csv.gz", 4, 0.6)),
@@ -197,6 +244,11 @@ ELSEWHERE: Mapping[str, Mapping[str, Recipe]] = {
         "disc.csv": (("card.yaml",), _loaded("disc.csv", 4, 2.805, current=True)),
     },
     "currents.md": _CURRENTS,
+    "ur-rosbag.md": {
+        "card.yaml": (("arm.urdf",), _card_of_currents),
+        "run1_bag": (("card.yaml",), _bag("run1_bag", 1, current=True)),
+        "run2_bag": (("card.yaml",), _bag("run2_bag", 2, current=True)),
+    },
     "drive-gains.md": {
         **_CURRENTS,
         "a.csv": (("card.yaml",), _loaded("a.csv", 3, 0.0, current=True)),

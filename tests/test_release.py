@@ -125,7 +125,8 @@ def test_the_wheel_in_an_empty_environment(built: Path, tmp_path: Path, python: 
     try:
         assert studio.stdout is not None
         address = json.loads(studio.stdout.readline())["address"]
-        with urllib.request.urlopen(address) as page:
+        visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # the address's token becomes a cookie
+        with visitor.open(address) as page:
             assert b"inertica" in page.read()
     finally:
         studio.terminate()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
+import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -193,6 +198,37 @@ def test_pictures_are_of_campaigns_that_their_panels_show():
         drawn, caption = pictures.measured(names) or (b"", "")
         assert names[0].encode() in drawn
         assert not any(f"`{other}`" in caption for other in ("didim", "jaco2", "frisch")), caption
+
+
+QUESTIONS = {
+    "rosbag": "tasks/ur-rosbag.html",
+    "UR5e": "tasks/ur-rosbag.html",
+    "Franka": "tasks/franka.html",
+    "currents": "guides/currents.html",
+    "frictionloss": "tasks/mujoco.html",
+    "armature": "tasks/mujoco.html",
+    "Isaac Lab": "tasks/isaac-lab.html",
+    "ROS 2": "tasks/ros2-control.html",
+    "payload": "payload.html",
+    "no masses": "tasks/no-masses.html",
+}
+"""What newcomers type into the search of the site -> the page that answers it."""
+
+
+@pytest.mark.slow
+def test_the_search_of_the_site_answers_newcomers_first(tmp_path):
+    """The built site's own index and program of the search, run by node in place of the browser."""
+    if find_spec("mkdocs") is None or find_spec("material") is None:
+        pytest.skip("mkdocs-material is not installed (the extra docs)")
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    build = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(ROOT / "mkdocs.yml"), "-d", str(tmp_path)]
+    subprocess.run(build, check=True, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
+    script = Path(__file__).with_name("site_search.js")
+    asked = subprocess.run(["node", str(script), str(tmp_path), *QUESTIONS], check=True, capture_output=True, text=True)
+    hits = json.loads(asked.stdout)
+    first = {question: next(iter(hits[question]), "").partition("#")[0] for question in QUESTIONS}
+    assert first == QUESTIONS
 
 
 def test_the_api_page_is_the_public_list():

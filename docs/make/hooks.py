@@ -30,6 +30,13 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+SEARCH = {"tasks/": 2.0, "guides/": 1.5, "api.md": 0.2, "changelog.md": 0.1, "architecture.md": 0.2, "methods/each/": 0.5}
+"""Beginning of an address -> weight of its pages in the search: people search for a task more often than for a name of the API."""
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links to files that are pages here under another name."""
+    """Links to files that are pages here under another name, and the page's weight in the search."""
+    weight = next((weight for start, weight in SEARCH.items() if page.file.src_uri.startswith(start)), None)
+    if weight is not None:
+        page.meta.setdefault("search", {})["boost"] = weight
     return generated.relinked(markdown, page.file.src_uri)

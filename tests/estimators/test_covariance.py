@@ -13,6 +13,7 @@ from estimators.simulated import SIGMA, exact_motion, repeated, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import (
     Colour,
+    Influences,
     autocovariance,
     combination_covariance,
     correlated_lags,
@@ -149,10 +150,25 @@ def test_combinations_of_coloured_residuals_have_the_covariance_of_their_colour(
     V = [np.column_stack([np.sin(12.0 * t), np.cos(31.0 * t)]), np.column_stack([t, np.sin(50.0 * t)])]
     C = toeplitz(rho ** np.arange(N))
     exact = np.diag(sum(v.T @ C @ v for v in V))
-    found = np.diag(combination_covariance([(V, r, np.ones((N, 2), bool))], 2))
+    of = Influences(V, r, np.ones((N, 2), bool))
+    found = np.diag(combination_covariance([of], 2))
     assert np.sqrt(found / exact) == pytest.approx(1.0, abs=0.3)
-    twice = np.diag(combination_covariance([(V, r, np.ones((N, 2), bool))] * 2, 2))
+    twice = np.diag(combination_covariance([of] * 2, 2))
     assert twice == pytest.approx(2.0 * found)
+
+
+def test_errors_that_return_every_period_count_once() -> None:
+    """Twenty times the same residuals beside the same rows: their sum is twenty times that of one period, and so is its error."""
+    rng, periods, N = np.random.default_rng(9), 20, 400
+    r, V = rng.normal(size=(N, 1)), rng.normal(size=(N, 2))
+    again = [np.tile(V, (periods, 1))]
+    residual, use = np.tile(r, (periods, 1)), np.ones((periods * N, 1), bool)
+    once = np.diag(combination_covariance([Influences([V], r, use[:N])], 2))
+    told = np.diag(combination_covariance([Influences(again, residual, use, 1.0 / periods)], 2))
+    assert np.sqrt(told / once) == pytest.approx(periods, rel=0.2)
+    fresh = rng.normal(size=residual.shape)
+    independent = np.diag(combination_covariance([Influences(again, fresh, use, 1.0 / periods)], 2))
+    assert np.sqrt(independent / once) == pytest.approx(np.sqrt(periods), rel=0.3)
 
 
 def test_sum_of_weighted_autocovariances():

@@ -27,6 +27,8 @@ SCHEMES = {
     "ur": ("timestamp", "actual_q_{}", "actual_qd_{}", "joint_torque_{}", 0),
     "brackets": ("time [s]", "q[{}]", "qd[{}]", "tau[{}]", 0),
     "franka": ("time", "q_{}", "dq_{}", "tau_J_{}", 1),
+    "topics": ("__time", "/arm/joint_states/position[{}]", "/arm/joint_states/velocity[{}]", "/arm/joint_states/effort[{}]", 0),
+    "rostopic": ("%time", "field.position{}", "field.velocity{}", "field.effort{}", 0),
     "camel": ("Time", "JointPosition{}", "JointVelocity{}", "JointTorque{}", 1),
     "units": ("t (s)", "q{} [rad]", "dq{} [rad/s]", "tau{} [N·m]", 1),
 }
@@ -66,6 +68,13 @@ def test_names_of_something_else(name: str) -> None:
     assert meaning(name) is None
 
 
+def test_topics_that_differ_in_more_than_the_joint(tmp_path: Path) -> None:
+    """A word before the last topic still counts: references are no measured positions."""
+    topics = ("reference/positions", "feedback/positions", "feedback/efforts")
+    log = read_log(table(tmp_path / "a.csv", ["__time", *(f"/jtc/state/{topic}[{j}]" for topic in topics for j in range(2))]))
+    assert {symbol: list(values[0]) for symbol, values in log.signals.items()} == {"qr": [1, 2], "q": [3, 4], "tau": [5, 6]}
+
+
 @pytest.mark.parametrize(
     ("text", "name", "unit"),
     [("q1 [deg]", "q1", "deg"), ("q1 (°)", "q1", "°"), ("q1_deg", "q1", "deg"), ("time_ms", "time", "ms"), ("t_s", "t", "s"),
@@ -76,7 +85,9 @@ def test_units_in_headers(text: str, name: str, unit: str) -> None:
     assert (header.name, header.unit) == (name, unit)
 
 
-@pytest.mark.parametrize("pattern", ["{}_pos", "{}/position", "position_{}", "{}.angle"])
+@pytest.mark.parametrize(
+    "pattern", ["{}_pos", "{}/position", "position_{}", "{}.angle", "/joint_states/{}/position", "/a1/js/{}/position"]
+)
 def test_joint_names(tmp_path: Path, pattern: str) -> None:
     """Joints are found by name whatever their order, the longest name first."""
     names = ["wrist", "wrist_1", "elbow"]

@@ -10,12 +10,14 @@ from scipy.signal import lsim, lti
 
 import inertica as ia
 from inertica.errors import InputError
+from inertica.estimators.base import Problem
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
+from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.decisions.filter import choose_filter
-from inertica.workflow.decisions.rows import choose_filter_and_rows
+from inertica.workflow.decisions.filter import choose_filter, recipe_for, search_start
+from inertica.workflow.decisions.rows import choose_filter_and_rows, torque_share
 
 SERVO = """<robot name="servo"><link name="case"/>
 <link name="horn"><inertial><mass value="0.02"/><inertia ixx="2e-6" ixy="0" ixz="0" iyy="2e-6" iyz="0" izz="4e-6"/></inertial></link>
@@ -73,6 +75,27 @@ def test_usual_rows_where_they_hold_the_torque(servo: Path) -> None:
     base = base_model(assumed.layout)
     both = [choose(assumed, base, [log], Recipe(), lambda _: None) for choose in (choose_filter, choose_filter_and_rows)]
     assert both[0] == both[1] and both[0][0].reversal is not None
+
+
+def test_torque_beyond_the_bandwidth_counts_as_left_out(servo: Path) -> None:
+    t = np.arange(0.0, 40.0, 0.01)
+    slow, fast = 2.0 * np.pi * 0.4, 2.0 * np.pi * 6.0
+    assumed = assumed_friction(ia.load(str(servo)))
+    base = base_model(assumed.layout)
+    shares = []
+    for ringing in (0.0, 0.004):  # rad, which the position hardly shows
+        q = 0.2 * np.sin(slow * t) + ringing * np.sin(fast * t)
+        dq = 0.2 * slow * np.cos(slow * t) + ringing * fast * np.cos(fast * t)
+        ddq = -0.2 * slow**2 * np.sin(slow * t) - ringing * fast**2 * np.sin(fast * t)
+        tau = INERTIA * ddq + VISCOUS * dq
+        log = Log.from_arrays(t, {"q": q[:, None], "tau": tau[:, None]}, ("servo",))
+        narrow = recipe_for(2.0 * search_start([log], base).band, log.rate, Recipe())
+        shares.append(torque_share(Problem(base, (prepare(log, narrow),), assumed.prior)))
+    # squares of the torque: 0.2 slow VISCOUS for the sine; ringing fast sqrt(VISCOUS^2 + (INERTIA fast)^2) for the rest
+    ratio = (0.004 * fast * np.hypot(VISCOUS, INERTIA * fast)) ** 2 / (0.2 * slow * np.hypot(VISCOUS, INERTIA * slow)) ** 2
+    assert shares[0] > 0.7
+    assert shares[1] == pytest.approx(shares[0] / (1.0 + ratio), rel=0.1)
+    assert shares[1] < 0.5
 
 
 def test_a_joint_that_rests_is_still_refused(servo: Path) -> None:

@@ -19,7 +19,7 @@ counted in independent samples.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,7 +80,10 @@ def scores_of(
             lags_for(len(r), times_of) if phase is None else phase.lags(r)
             for (r, _), times_of, phase in zip(records, times, phases, strict=True)
         ]
-        freedom = [_freedom(times_of, use, fitted) for (_, use), times_of in zip(records, times, strict=True)]
+        freedom = [
+            _freedom(times_of if phase is None else phase.times(r), use, fitted)
+            for (r, use), times_of, phase in zip(records, times, phases, strict=True)
+        ]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows in system.rows():
             r, use = (x[rows.where] for x in records[rows.motion])
@@ -115,20 +118,40 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
     return S
 
 
-def combination_covariance(blocks: Iterable[tuple[list[Array], Array, NDArray[np.bool_]]], parameters: int) -> Array:
-    """(e, e) covariance of e linear combinations of residuals, sum_j V_j' r_j; the larger of both estimates.
+@dataclass(frozen=True, eq=False)
+class Influences:
+    """What residuals of one motion do to e linear combinations of them, sum_j V_j' r_j.
 
     Args:
-        blocks: per motion V_j (m, e) of every joint, scaled residuals (m, n), zero where masked, and which of them take part.
+        V: (m, e) of every joint.
+        residual: (m, n) scaled residuals, zero where masked.
+        use: (m, n) which of them take part.
+        period: of the motion as a share of its rows; None where it does not repeat.
+    """
+
+    V: Sequence[Array]
+    residual: Array
+    use: NDArray[np.bool_]
+    period: float | None = None
+
+
+def combination_covariance(motions: Iterable[Influences], parameters: int) -> Array:
+    """(e, e) covariance of linear combinations of the residuals of all motions; the larger of both estimates.
+
+    Args:
+        motions: independent of each other.
         parameters: how many were fitted.
     """
     stationary = robust = np.zeros((0, 0))
     with one_thread():
-        for V, residual, use in blocks:
-            times = _times(residual)
-            scores = np.sum([v * residual[:, j, None] for j, v in enumerate(V)], axis=0)
-            block = _freedom(times, use, parameters) * long_run(scores, lags_for(len(residual), times))
-            even = np.sum([c.between(v) for c, v in zip(colours(residual, use, parameters), V, strict=True)], axis=0)
+        for of in motions:
+            phases, residual = Phases.of(len(of.residual), of.period), of.residual
+            times = _times(residual) if phases is None else phases.times(residual)
+            lags = lags_for(len(residual), times) if phases is None else phases.lags(residual)
+            scores = np.sum([v * residual[:, j, None] for j, v in enumerate(of.V)], axis=0)
+            series = scores if phases is None else phases.sums(scores)
+            block = _freedom(times, of.use, parameters) * long_run(series, lags)
+            even = np.sum([c.between(v) for c, v in zip(colours(residual, of.use, parameters), of.V, strict=True)], axis=0)
             stationary, robust = (stationary + even, robust + block) if robust.size else (even, block)
         return Scores(stationary, robust).larger
 

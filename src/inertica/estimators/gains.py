@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from inertica.arrays import Array
 from inertica.dynamics.triangle import stacked_factor
 from inertica.errors import InerticaError
-from inertica.estimators.covariance import combination_covariance
+from inertica.estimators.covariance import Influences, combination_covariance
 from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
@@ -321,10 +321,9 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
     J, _ = linearised(problem, g, theta, sigma)
     half = ScaledSvd.of(stacked_factor(J)).half
     answer = half @ half[which].T  # (n + q, e): columns of (J'J)^-1
-    influences, blocks = [], np.zeros((len(which), len(which)))
-    for V, r, use in _influences(problem, g, theta, sigma, answer):
-        influences.append((V, r, use))
-        scores = np.sum([v * r[:, j, None] for j, v in enumerate(V)], axis=0)
+    influences, blocks = _influences(problem, g, theta, sigma, answer), np.zeros((len(which), len(which)))
+    for of in influences:
+        scores = np.sum([v * of.residual[:, j, None] for j, v in enumerate(of.V)], axis=0)
         sums = np.array([part.sum(axis=0) for part in np.array_split(scores, BLOCKS)])
         sums -= sums.mean(axis=0)
         blocks += BLOCKS / (BLOCKS - 1) * sums.T @ sums
@@ -341,11 +340,9 @@ def resolved(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> Scal
     return ScaledSvd.of(stacked_factor(J))
 
 
-def _influences(
-    problem: GainProblem, g: Array, theta: Array, sigma: Array, answer: Array
-) -> list[tuple[list[Array], Array, NDArray[np.bool_]]]:
-    """Per motion: what a residual of each joint does to the answer (m, e), residuals (m, n) and which take part."""
-    n, out = problem.n, []
+def _influences(problem: GainProblem, g: Array, theta: Array, sigma: Array, answer: Array) -> list[Influences]:
+    """Per motion what its residuals do to the answer."""
+    n, out = problem.n, list[Influences]()
     for system, space, added in problem.spaces:
         parts: dict[int, list[tuple[list[Array], Array, NDArray[np.bool_]]]] = {}
         carried = space @ theta + added
@@ -357,9 +354,10 @@ def _influences(
                 by_theta = g[j] * W @ (space[where] @ answer[n:])
                 V.append((torque[:, None] * answer[j] + by_theta) / sigma[j] * rows.use[:, j, None])
             parts.setdefault(rows.motion, []).append((V, r, rows.use))
-        for group in parts.values():
+        for motion, group in parts.items():
             Vs = [np.concatenate([V[j] for V, _, _ in group]) for j in range(n)]
-            out.append((Vs, np.concatenate([r for _, r, _ in group]), np.concatenate([u for _, _, u in group])))
+            r, use = np.concatenate([r for _, r, _ in group]), np.concatenate([u for _, _, u in group])
+            out.append(Influences(Vs, r, use, system.periods[motion]))
     return out
 
 

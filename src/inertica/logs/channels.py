@@ -8,7 +8,18 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from inertica.errors import FileError
-from inertica.logs.names import Header, Meaning, clock_word, meaning, rank, take_apart, tokens, torque_word, word_meaning
+from inertica.logs.names import (
+    Header,
+    Meaning,
+    clock_word,
+    meaning,
+    rank,
+    take_apart,
+    tokens,
+    topics_removed,
+    torque_word,
+    word_meaning,
+)
 from inertica.logs.readers.options import ColumnMap
 from inertica.logs.readers.table import Table
 from inertica.logs.units import SIGNALS
@@ -147,19 +158,25 @@ def find_clock(table: Table, stated: ColumnMap) -> Header | None:
 def _interpret(headers: list[Header], names: tuple[str, ...]) -> list[_Found]:
     """What each name says; names of joints are looked for before numbers, the longest first (`wrist_1` before `wrist`)."""
     parts = sorted(((tuple(tokens(name)), name) for name in names), key=lambda item: -len(item[0]))
-    out: list[_Found] = []
-    for header in headers:
-        words = tokens(header.name)
-        joint, rest = _with_joint(words, parts)
-        last_word = word_meaning("_".join(rest)) if joint is not None else None
-        if last_word is not None:
-            out.append(_Found(header, last_word, joint, tuple(rest)))
-        elif (last_word := meaning(header.name)) is not None:
-            out.append(_Found(header, last_word, words=tuple(word for word in words if not word.isdigit())))
-    return out
+    matches = ((header, name) for header in headers for name in topics_removed(header.name))
+    out: dict[Header, _Found] = {}
+    for header, name in matches:
+        if header not in out and (match := _match(header, name, parts)) is not None:
+            out[header] = match
+    return list(out.values())
 
 
-def _with_joint(words: list[str], parts: list[tuple[tuple[str, ...], str]]) -> tuple[str | None, list[str]]:
+def _match(header: Header, name: str, parts: Sequence[tuple[tuple[str, ...], str]]) -> _Found | None:
+    words = tokens(name)
+    joint, rest = _with_joint(words, parts)
+    last_word = word_meaning("_".join(rest)) if joint is not None else None
+    if last_word is not None:
+        return _Found(header, last_word, joint, tuple(rest))
+    numbered = meaning(name)
+    return None if numbered is None else _Found(header, numbered, words=tuple(word for word in words if not word.isdigit()))
+
+
+def _with_joint(words: list[str], parts: Sequence[tuple[tuple[str, ...], str]]) -> tuple[str | None, list[str]]:
     """The joint whose name a column begins or ends with, and the rest of the words."""
     for name_words, name in parts:
         k = len(name_words)

@@ -68,6 +68,12 @@ def tokens(name: str) -> list[str]:
     return _TOKEN.findall(re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
 
 
+def topics_removed(name: str) -> list[str]:
+    """The name as it is, then without its first topics: `/arm/joint_states/elbow/position`, `joint_states/elbow/position`, ..."""
+    parts = [part for part in name.split("/") if part]
+    return [name, *("/".join(parts[k:]) for k in range(1, len(parts)))]
+
+
 def clock_word(name: str) -> bool:
     """Whether a name means the clock: `t`, `time`, `header.stamp`."""
     words = tokens(take_apart(name).name) if "[" in name or "(" in name or "_" in name else tokens(name)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from inertica.arrays import Array, Mask
-from inertica.estimators.covariance import combination_covariance
+from inertica.estimators.covariance import Influences, combination_covariance
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
@@ -154,8 +154,11 @@ class DelayFit:
 
     @cached_property
     def freedom(self) -> Array:
-        """(n,) independent rows of every joint, less its share of the parameters."""
-        rows = self._counts
+        """(n,) independent rows of every joint, less its share of the parameters; a motion that repeats has those of one period:
+        what a wrong model misses comes back with it.
+        """
+        shares = [period or 1.0 for period in self.system.periods]
+        rows = np.sum([share * np.count_nonzero(r.use, axis=0) for r, share in zip(self.records, shares, strict=True)], axis=0)
         share = np.array([len(c) for c in self.columns]) / max(1, sum(len(c) for c in self.columns)) * self.base.rank
         return np.asarray(rows / DEPENDENT - share)
 
@@ -267,11 +270,11 @@ class DelayFit:
             scaled.append((A, y / sigma * record.use, record.use))
         spread = _inverse(G)
         x = spread @ g
-        blocks = []
-        for A, y, use in scaled:
+        influences = []
+        for (A, y, use), period in zip(scaled, self.system.periods, strict=True):
             residual = np.column_stack([y[:, j] - rows @ x[where] for j, (rows, where) in enumerate(A)])
-            blocks.append(([rows @ spread[where, b:] for rows, where in A], residual, use))
-        return x[b:], combination_covariance(blocks, size)
+            influences.append(Influences([rows @ spread[where, b:] for rows, where in A], residual, use, period))
+        return x[b:], combination_covariance(influences, size)
 
 
 @dataclass(frozen=True, eq=False)

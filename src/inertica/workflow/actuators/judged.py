@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from inertica.estimators.actuators.evidence import confounded
 from inertica.estimators.actuators.fit import NEAR_ZERO, sizes
 from inertica.estimators.actuators.start import rigid_torque
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.robot.cardwrite import other_terms
 from inertica.workflow.actuators import words
 from inertica.workflow.actuators.groups import Judged
 from inertica.workflow.actuators.known import Setup
@@ -82,17 +84,12 @@ def _quantity(name: str, value: float, std: float, alone: bool, rival: float) ->
 def combinations(setup: Setup, group: Judged) -> list[Combination]:
     """What the records do not tell of a group of joints."""
     out = []
-    for parameters, direction in confounded(group.evidence):
-        at = [(name, group.joints[k]) for name, k in parameters]
-        values = [float(getattr(group.fit.values, name)[k]) for name, k in parameters]
-        relative = [
-            float(d) / max(v, 1e-300) if QUANTITIES[name].positive else float(d)
-            for (name, _), v, d in zip(parameters, values, direction, strict=True)
-        ]
-        text = words.combination(at, relative, setup.names)
-        names, joints = tuple(name for name, _ in at), tuple(j + 1 for _, j in at)
+    for found in confounded(group.evidence):
+        names, joints = tuple(name for name, _ in found.parameters), tuple(group.joints[k] + 1 for _, k in found.parameters)
         listed = tuple(f"{name} {j}" for name, j in zip(names, joints, strict=True))
-        out.append(Combination(listed, text, tuple(float(d) for d in direction), names, joints))
+        direction = tuple(float(d) for d in found.direction)
+        bare = Combination(listed, "", direction, names, joints, found.exact)
+        out.append(replace(bare, text=words.sentences([bare], setup.names)[0]))
     return out
 
 
@@ -116,7 +113,9 @@ def scale(setup: Setup, group: Judged) -> str:
 
 def warnings_of(setup: Setup, groups: Sequence[Judged]) -> list[str]:
     """What users should know before they trust the values."""
-    out = []
+    description = setup.description
+    springs = [p.name for t in other_terms(description.layout) for p in t.parameters if description.prior[p.name]]
+    out = [f"{', '.join(springs)} of {description.name} are not in the simulated motion"] if springs else []
     active = frozenset[int]().union(*(g.active for g in groups))
     unmoved = [f"{j + 1} ({name})" for j, name in enumerate(setup.names) if j not in active]
     if unmoved:

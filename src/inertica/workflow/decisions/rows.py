@@ -2,7 +2,8 @@
 
 Filtered motion and recorded torque disagree near a reversal about the moment friction changes its sign, so fits leave such rows out
 (`preprocessing.reversals`).  A drive that sticks and slips, or creeps by single counts of its encoder, is always near one: nearly
-all of its torque lies in the rows that were left out, and what remains is noise.  Then every row takes part, positions are filtered as
+all of its torque lies in the rows that were left out, or above the band in which its position moves, and what remains is noise.
+Then every row takes part, positions are filtered as
 narrowly as torque, and the bandwidth is the one that predicts raw torque left out best.
 """
 
@@ -74,7 +75,7 @@ def choose_filter_and_rows(
         usual = None
     say("filter: a fit to every row, since most of the torque lies near reversals")
     every, tried = _every_row(description, base, logs, recipe, start, velocities)
-    why = f"rows away from reversals and rest hold only {100 * share:.2g} % of the squared torque"
+    why = f"rows away from reversals and rest hold, below {start:.3g} Hz, only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
         best = min(each.score for each in tried)
@@ -90,16 +91,21 @@ def choose_filter_and_rows(
 
 
 def torque_share(problem: Problem) -> float:
-    """Share of the squared torque that the rows of a fit hold, over all joints; 1 where too few samples move to tell anything."""
+    """Share of the squared recorded torque that the rows of a fit hold, over all joints; 1 where too few samples move to tell.
+
+    Rows are masked and low-passed to the bandwidth of the fit; both leave out torque that predictions are asked for.
+    """
     if sum(motion.used for motion in problem.motions) < FEWEST_MOVING:
         return 1.0
     n = problem.base.layout.robot.n
-    used, everything = np.zeros(n), np.zeros(n)
+    used, recorded = np.zeros(n), np.zeros(n)
     for rows in problem.observations.rows():
-        used += np.sum(np.where(rows.use, rows.y, 0.0) ** 2, axis=0)
-        everything += np.sum(rows.y**2, axis=0)
+        samples = problem.motions[rows.motion].decimator.ratio
+        used += samples * np.sum(np.where(rows.use, rows.y, 0.0) ** 2, axis=0)
+    for motion in problem.motions:
+        recorded += np.sum(np.nan_to_num(motion.tau_raw[~motion.spoiled]) ** 2, axis=0)
     weights = levers(problem.base.layout.robot) ** 2
-    return float(used @ weights) / max(float(everything @ weights), 1e-300)
+    return float(used @ weights) / max(float(recorded @ weights), 1e-300)
 
 
 def every_row_recipe(bandwidth: float, rate: float, recipe: Recipe) -> Recipe:
