@@ -203,16 +203,21 @@ def _nothing() -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
 
 def _delays(records: Sequence[Record], j: int, period: float, late: float | None) -> Array:
     """Delays to try: the position cannot follow the command later than their correlation says, a sample is left for noise."""
-    lag = max(_lag(record, j) for record in records)
+    lag = _lag(records, j)
     if late is not None:
         return np.array([late * period * lag])
     return period * np.arange(-1.0, lag + 2.0, max(DELAY_STEP, (lag + 3.0) / MOST_DELAYS))
 
 
-def _lag(record: Record, j: int) -> int:
-    """Samples by which the position lags behind the command, at most a quarter of the record."""
-    u, q = (x - x.mean() for x in (record.commands["q"][:, j], record.q[:, j]))
-    # twice as long: the correlation by FFT is circular
-    size = 2 * len(u)
-    correlation = np.fft.irfft(np.fft.rfft(q, size) * np.conj(np.fft.rfft(u, size)), size)
-    return int(np.argmax(correlation[: max(1, len(u) // 4)]))
+def _lag(records: Sequence[Record], j: int) -> int:
+    """Samples by which a position lags behind its command, at most a quarter of the shortest record.
+
+    Correlations of all records are added: those in which the joint hardly moves say as little as they can.
+    """
+    most = max(1, min(len(record.t) for record in records) // 4)
+    total = np.zeros(most)
+    for record in records:
+        u, q = (x - x.mean() for x in (record.commands["q"][:, j], record.q[:, j]))
+        size = 2 * len(u)
+        total += np.fft.irfft(np.fft.rfft(q, size) * np.conj(np.fft.rfft(u, size)), size)[:most]
+    return int(np.argmax(total))
