@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from inertica.errors import InputError, nearest
-from inertica.robot.terms import Column, Parameter, State, Term
+from inertica.robot.terms import Column, OneParameter, State
 from inertica.robot.units import check_unit
 from inertica.scalars import FUNCTIONS, Scalar, power
 
@@ -57,7 +57,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class FormulaTerm(Term):
+class FormulaTerm(OneParameter):
     """tau_k = K * formula_k(q, dq, ddq): one parameter K, a formula for each joint it acts on.
 
     Args:
@@ -80,14 +80,6 @@ class FormulaTerm(Term):
         if not self.formulas:
             raise InputError(f"term {self.name} has no formula")
         check_unit(self.unit)
-
-    @property
-    def joint(self) -> int | None:
-        return self.at
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
 
     def columns(self, x: State) -> list[Column]:
         return [{joint: formula(x) for joint, formula in self.formulas}]
