@@ -3,6 +3,7 @@
 `as` makes a name public for type checkers.
 """
 
+from inertica.benchmark.run import benchmark as benchmark
 from inertica.campaign.advice import Situation as Situation, advise as advise
 from inertica.campaign.run import run_campaign as run_campaign
 from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
