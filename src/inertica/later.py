@@ -34,5 +34,5 @@ class Deferred:
         self._package = package
 
     def __getattr__(self, name: str) -> Any:
-        self.__dict__[name] = found = getattr(import_module(self._package), name)
-        return found
+        self.__dict__[name] = value = getattr(import_module(self._package), name)
+        return value

@@ -128,14 +128,14 @@ class _Checker:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
                 return self.degree(operand, depth + 1)
             case ast.BinOp(left=left, op=op, right=right):
-                found = self._binary(node, op, self.degree(left, depth + 1), self.degree(right, depth + 1))
+                total = self._binary(node, op, self.degree(left, depth + 1), self.degree(right, depth + 1))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                found = self._call(node, name, [self.degree(a, depth + 1) for a in args])
+                total = self._call(node, name, [self.degree(a, depth + 1) for a in args])
             case _:
                 raise self._refused(node)
         if not any(isinstance(n, ast.Name) and n.id != "pi" and n.id not in FUNCTIONS for n in ast.walk(node)):
             self._finite(node)
-        return found
+        return total
 
     def _name(self, name: str) -> int:
         if name == "pi":
