@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from inertica.robot.by_name import NAME, description_file
 from inertica.robot.card import describe_card
 from inertica.robot.description import Description
 from inertica.robot.files import CARD, catalog, catalog_path, check_exists
@@ -20,7 +21,7 @@ def load(robot: str | Path) -> Description:
 
     Args:
         robot: a catalog name, or the path of a DH YAML, URDF, MJCF or robot card, or of a folder that holds a card as `robot.yaml`,
-            such as that of a result.
+            such as that of a result; where the package robot_descriptions is installed, one of its names (`ur10e_description`).
 
     Examples:
         >>> ia.load("tx40").robot.joint_names[:2]
@@ -31,6 +32,8 @@ def load(robot: str | Path) -> Description:
     if isinstance(robot, str) and robot in catalog():
         return read_dh(catalog_path(robot))
     path = Path(robot)
+    if NAME.fullmatch(str(robot)) and not path.exists():
+        path = description_file(str(robot))
     check_exists(str(robot), path)
     path = path / CARD if (path / CARD).is_file() else path
     form = find_format(path)
