@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from inertica.errors import InputError, ModelWarning
 from inertica.excitation.files import load_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
+from inertica.logs.mcap_write import write_joint_states
 from inertica.numbers import number
 from inertica.workflow.identify.result import Result
 from inertica.writing import write_whole
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica predict result/ run3.csv.gz
 inertica predict result/ run3.csv.gz@2:10 -o predicted.csv --json
+inertica predict result/ run3.csv.gz -o predicted.mcap
 inertica predict result/ torque.csv --reference traj.yaml
 """
 
@@ -42,7 +44,13 @@ inertica predict result/ torque.csv --reference traj.yaml
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="folder of a result")
     parser.add_argument("log", metavar="LOG", help="recorded motion; FILE@t0:t1 takes a slice")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write t, predicted1.. and tau1.. as .csv or .csv.gz")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write t, predicted1.. and tau1.. as .csv or .csv.gz, or topics as .mcap",
+    )
     parser.add_argument("--reference", metavar="TRAJ", help="trajectory the controller followed, for a log without positions")
     add_reading(parser)
 
@@ -59,7 +67,10 @@ def run(arguments: argparse.Namespace) -> Answer:
         residuals = {arguments.log: result.validate(log, reference)} if measured else {}
         simulated = "q" not in log.signals
     if arguments.output is not None:
-        write_csv(arguments.output, log, predicted, measured)
+        if arguments.output.suffix == ".mcap":
+            write_mcap(arguments.output, result.description.robot.joint_names, log, predicted, measured)
+        else:
+            write_csv(arguments.output, log, predicted, measured)
     names = result.description.robot.joint_names
     rms = np.sqrt(np.nanmean(predicted**2, axis=0))
     peak = np.nanmax(np.abs(predicted), axis=0)
@@ -106,6 +117,15 @@ def reference_of(result: Result, log: Log, stated: str | None) -> Trajectory | N
         f"{log.origin} has neither positions (q1..) nor a reference (qr1..), so that there is no motion to predict torques of; state "
         "what the controller followed with --reference"
     )
+
+
+def write_mcap(path: Path, joints: Sequence[str], log: Log, predicted: NDArray[np.float64], measured: bool) -> None:
+    """Topics /predicted and, where torque was recorded, /measured and /residual, for programs that show signals over time."""
+    motion = {"position": log.need("q")} if "q" in log.signals else {}
+    topics = {"/predicted": {**motion, "effort": predicted}}
+    if measured:
+        topics |= {"/measured": {**motion, "effort": log.need("tau")}, "/residual": {"effort": log.need("tau") - predicted}}
+    write_joint_states(path, joints, log.t, topics)
 
 
 def write_csv(path: Path, log: Log, predicted: NDArray[np.float64], measured: bool) -> None:
