@@ -9,7 +9,13 @@ from pathlib import Path
 from shell import commands
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "examples" / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "examples" / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "ros" / "inertica_ros" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 SHELLS = ("sh", "bash", "shell", "console")
 
 NOT_RUN = re.compile(r"<!-- not run(?: \((?P<which>[^)]+)\))?: (?P<why>.+) -->")

@@ -21,6 +21,7 @@ TAKEN = {
     "changelog.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
     "examples.md": "examples/README.md",
+    "ros.md": "ros/inertica_ros/README.md",
 }
 """Pages of the site that are files of the repository outside docs/."""
 
