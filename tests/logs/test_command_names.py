@@ -10,7 +10,9 @@ import inertica as ia
 from inertica.logs.names import meaning
 
 
-@pytest.mark.parametrize("name", ["cmd1", "target_1", "action[1]", "des1", "goal_1", "q1_cmd", "dof_pos_target_1", "joint_1_setpoint"])
+@pytest.mark.parametrize(
+    "name", ["cmd1", "target_1", "action[1]", "des1", "goal_1", "q1_cmd", "dof_pos_target_1", "joint_1_setpoint"]
+)
 def test_words_for_commands(name: str) -> None:
     found = meaning(name)
     assert found is not None and found.symbol == "qr" and found.number == 1
