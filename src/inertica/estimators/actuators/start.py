@@ -113,6 +113,7 @@ def _smooth(robot: Robot, links: Array, record: Record, sos: Array, share: float
     ddq = np.gradient(dq, record.period, axis=0)
     edge = min(int(np.ceil(3.0 / share)), len(q) // 4)
     inside = np.zeros(len(q), bool)
+    # ends are left out as far as the filter rings there
     inside[edge : len(q) - edge] = True
     rigid = rigid_torque(robot, links, q, dq, ddq)
     return _Smooth(q, dq, ddq, rigid, link_inertia(robot, links, q), inside)
@@ -144,11 +145,13 @@ def _joint(
         columns.append(rigid)
     W = np.stack(columns, axis=1)
     size = np.linalg.norm(W, axis=0)
+    # unit columns, so that the rank is judged alike for radians and N m
     W = W / np.where(size > 0.0, size, 1.0)
     solution = np.linalg.lstsq(W, error, rcond=None)[0]
     best = int(np.argmin(np.linalg.norm(error - W @ solution, axis=0)))
     # zero may have either sign, nothing else can be negative
     both = np.column_stack([-W[:, 0], W])
+    # NNLS has no free variables: one that may have either sign enters twice, once negated
     x, _ = nnls(both, error[:, best])
     x = np.append(x[1] - x[0], x[2:]) / np.where(size > 0.0, size, 1.0)
     mean_inertia = float(np.mean(inertia))

@@ -56,8 +56,8 @@ def saturation_findings(records: Sequence[Record], values: ActuatorValues, movin
     for j in moving:
         share = _saturated(records, values, j)
         if share > THROUGHOUT:
-            sentence = f"is at its torque limit for {100 * share:.0f} % of the time that it moves: gains and delay "
-"hardly show; command smaller steps"
+            part = f"{100 * share:.0f} % of the time that it moves"
+            sentence = f"is at its torque limit for {part}: gains and delay hardly show; command smaller steps"
             out.setdefault(sentence, []).append(j)
     return out
 
