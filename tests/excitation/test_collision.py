@@ -56,13 +56,15 @@ def test_links_that_pass_each_other_closely_by_construction_do_not_hold_a_motion
     path = tmp_path / "arm.urdf"
     _urdf(path)
     path.write_text(path.read_text().replace('"-3"', '"-2.85"').replace('"3"', '"2.85"'))
-    assert [pair.label for pair in Collisions(ia.load(path)).pairs] == ["base and l3"]
+    assert [pair.label for pair in Collisions(ia.load(path), clearance=0.02).pairs] == ["base and l3"]
     path.write_text(path.read_text().replace("2.85", "2.88"))  # to 4 mm: they could touch
-    assert len(Collisions(ia.load(path)).pairs) == 3
+    assert len(Collisions(ia.load(path), clearance=0.02).pairs) == 3
 
 
 def test_obstacles_count(tmp_path):
-    c = Collisions(_urdf(tmp_path / "arm.urdf"), (Obstacle("sphere", (0.1,), (1.2, 0.5, 0.0), "ball"),), clearance=0.02)
+    c = Collisions(
+        _urdf(tmp_path / "arm.urdf"), (Obstacle("sphere", (0.1,), (1.2, 0.5, 0.0), "ball"),), clearance=0.02, rough=0.05
+    )
     q = np.array([0.0, 0.0, 0.0])
     distance, first, second = c.closest(q)
     assert distance == pytest.approx(0.5 - 0.15, abs=1e-6) and {"ball"} & {first, second}

@@ -11,6 +11,7 @@ import inertica as ia
 from inertica.errors import InerticaError, InputError
 from inertica.excitation import Obstacle, require_limits, safe_start, surroundings, usual_floor
 from inertica.excitation.safety import middle_pose
+from inertica.robot.outline import arm_length
 
 ROBOTS = ("tx40", "panda7", "ur10e", "mesh", "bare")
 
@@ -129,7 +130,8 @@ def test_designed_motions_touch_nothing(name, options, tmp_path, request):
     """Short search; the check is Pinocchio's and Coal's, at 1 kHz, with shapes of its own."""
     description, referee = robot(name, tmp_path, request)
     found = ia.excite(description, **({"harmonics": 5, "period": 5.0, "grid": 40, "seconds": 1.0} | options))
-    assert found.feasible and found.approach.distance >= (0.02 if name in ("mesh", "panda7") else 0.05)
+    share = 0.02 if name in ("mesh", "panda7") else 0.05
+    assert found.feasible and found.approach.distance >= share * arm_length(description.robot)
     assert referee.collisions(found.trajectory) == []
     assert np.ptp(found.trajectory(np.linspace(0, found.trajectory.period, 200)).q, axis=0).min() > 0.05
 
@@ -164,13 +166,14 @@ def cylinders(folder, length: float):
 
 
 @pytest.mark.parametrize("length", [0.1, 10.0])
-def test_a_robot_of_another_size_with_its_clearance_is_treated_alike(length, tmp_path):
+def test_a_robot_of_another_size_is_treated_alike(length, tmp_path):
     from inertica.excitation import Samples
 
     found = []
     for size in (1.0, length):
         description = cylinders(tmp_path, size)
-        bodies = surroundings(description, 0.0, clearance=0.02 * size)
+        bodies = surroundings(description, 0.0)
+        assert bodies.clearance == pytest.approx(0.02 * 1.4 * size) and bodies.rough == pytest.approx(0.05 * 1.4 * size)
         q = np.random.default_rng(0).uniform(-1.5, 1.5, (50, 3))
         found.append((bodies.labels, bodies.excess(Samples(q, 0 * q, 0 * q)), safe_start(description, bodies)))
     (names, here, start), (others, there, other_start) = found
@@ -183,5 +186,6 @@ def test_twenty_designs_touch_nothing(name, tmp_path, request):
     description, referee = robot(name, tmp_path, request)
     for seed in range(20):
         found = ia.excite(description, seconds=15, seed=seed)
-        assert found.feasible and found.approach.distance >= (0.02 if name in ("mesh", "panda7") else 0.05)
+        share = 0.02 if name in ("mesh", "panda7") else 0.05
+        assert found.feasible and found.approach.distance >= share * arm_length(description.robot)
         assert referee.collisions(found.trajectory) == [], seed

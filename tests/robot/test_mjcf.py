@@ -1,6 +1,7 @@
 """MJCF against MuJoCo itself, and values written back into the file they came from."""
 
 import math
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -13,6 +14,8 @@ from inertica.robot.drives import Armature
 from inertica.robot.formats.mjcf_file import read_mjcf, write_mjcf
 from inertica.robot.friction import Coulomb, Viscous
 from inertica.robot.layout import Layout, Parameters
+from inertica.robot.load import load
+from inertica.robot.terms import Spring
 from inertica.robot.tree import reduce
 from referee import inverse_dynamics
 
@@ -256,15 +259,35 @@ def test_files_whose_inertia_comes_from_geoms_cannot_take_values(tmp_path):
         write_mjcf(path, tmp_path / "out.xml", parameters(reduced, reduced.tens * 2))
 
 
-def test_higher_damping_coefficients_are_noted_and_kept(tmp_path):
-    path = write(
-        tmp_path, f'<mujoco><worldbody><body><joint name="j" damping="1 2" stiffness="3"/>{INERTIAL}</body></worldbody></mujoco>'
-    )
+def test_higher_coefficients_of_damping_and_springs_are_noted_and_kept(tmp_path):
+    joint = '<joint name="j" damping="1 2" stiffness="3 4" springdamper="0.1 1"/>'
+    path = write(tmp_path, f"<mujoco><worldbody><body>{joint}{INERTIAL}</body></worldbody></mujoco>")
     reduced = reduce(read_mjcf(path))
-    assert reduced.damping.tolist() == [1.0]
-    assert [note.split(" of joint 'j'")[0] for note in reduced.notes] == ["Nonlinear damping", "The spring (stiffness)"]
+    assert reduced.damping.tolist() == [1.0] and reduced.stiffness.tolist() == [3.0]
+    said = [note.split(" of joint 'j'")[0] for note in reduced.notes]
+    assert said == ["Nonlinear damping", "The nonlinear part of the spring (stiffness)", "springdamper"]
     write_mjcf(path, path, parameters(reduced, damping=[5.0]))
-    assert 'damping="5.0 2"' in path.read_text()
+    assert 'damping="5.0 2"' in path.read_text() and 'stiffness="3 4"' in path.read_text()
+
+
+@pytest.mark.parametrize(("angle", "rest"), [("radian", 0.5), ("degree", math.radians(0.5))])
+def test_springs_are_read_and_written_in_the_unit_of_the_file(tmp_path, angle, rest):
+    joints = (
+        '<joint name="turn" stiffness="3" springref="0.5"/>',
+        '<joint name="slide" type="slide" stiffness="7" springref="0.5"/>',
+    )
+    hinge, slide = (f'<body name="{k}">{joint}{INERTIAL}' for k, joint in enumerate(joints))
+    body = f'<compiler angle="{angle}"/><worldbody>{hinge}{slide}</body></body></worldbody>'
+    path = write(tmp_path, f"<mujoco>{body}</mujoco>")
+    described = load(path)
+    springs = [t for t in described.layout.terms if isinstance(t, Spring)]
+    assert springs == [Spring(0, rest), Spring(1, 0.5)] and [described.prior[f"Ks{j}"] for j in (1, 2)] == [3.0, 7.0]
+    other = described.with_terms(
+        tuple(replace(t, rest=0.25) if isinstance(t, Spring) else t for t in described.layout.terms)
+    ).prior.replaced({"Ks1": 4.0})
+    write_mjcf(path, path, other)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    assert model.jnt_stiffness.tolist() == [4.0, 7.0] and model.qpos_spring == pytest.approx([0.25, 0.25], rel=1e-12)
 
 
 FREE = f"""<mujoco><worldbody><body name="torso" euler="0 90 0"><freejoint/>{INERTIAL}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,11 +13,16 @@ from real_records import RECORDS
 
 import inertica as ia
 from inertica.dynamics.engine import Engine
+from inertica.excitation import catalog_trajectory
+from inertica.excitation.safety import surroundings
+from inertica.experiment import Experiment
 from inertica.identifiability.labels import DETERMINED
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
+from inertica.preprocessing.edge import usual_cutoff
 from inertica.robot.description import Description
 from inertica.robot.friction import Saturating
+from inertica.robot.friction import law as friction_law
 from inertica.robot.load import load
 from inertica.robot.natural import NaturalUnits
 from inertica.robot.terms import Counterbalance, Spring
@@ -203,6 +209,72 @@ def test_models_without_masses_have_no_preferred_size(folder: Path, scale: Scale
         values[where] = 0.0
     bare = replace(description, prior=description.prior.with_values(values))
     assert_same(identified(bare, log, Scale()), identified(bare, log, scale), scale)
+
+
+@pytest.mark.parametrize("law", ["stribeck", "saturating", "smooth"])
+def test_speeds_of_stated_laws_have_no_preferred_size(folder: Path, law: str) -> None:
+    """A law that is stated by its name takes its constants from the robot at hand."""
+    description, _ = lift(folder)
+    scale = Scale(mass=7.0, length=0.2, time=3.0)
+    other = scale.description(description).robot
+    for joint, (speed, prismatic) in enumerate(zip((1.0 / 3.0, 1.0 / 3.0, 0.2 / 3.0), (False, False, True), strict=True)):
+        here, there = (friction_law(law, joint, robot).shapes[0].value for robot in (description.robot, other))
+        assert there / here == pytest.approx(speed, rel=1e-12) and description.robot.joints[joint].prismatic == prismatic
+
+
+def test_what_a_motion_is_designed_with_has_no_preferred_size(folder: Path) -> None:
+    """Clearances, built shapes and the room around a load scale with the arm."""
+    description, _ = lift(folder)
+    for scale in (*SCALES.values(), SMALL_AND_SLOW, LARGE_AND_FAST):
+        here, there = (surroundings(d, 0.0) for d in (description, scale.description(description)))
+        for size in ("clearance", "rough"):
+            assert getattr(there, size) == pytest.approx(scale.length * getattr(here, size), rel=1e-12)
+        q = np.random.default_rng(2).uniform(-0.3, 0.3, (20, 3))
+        if math.isclose(scale.mass, scale.length**3):  # as heavy as before for its size: shapes are built from masses
+            assert there.distances(q * scale.coordinates(description.robot)) == pytest.approx(scale.length * here.distances(q))
+
+
+def test_a_usual_cutoff_follows_the_clock(folder: Path) -> None:
+    description, log = lift(folder)
+    scale = SCALES["a clock ten times slower"]
+    assert scale.time * usual_cutoff([scale.log(log, description.robot)]) == pytest.approx(usual_cutoff([log]), rel=CLOSER)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", EACH)
+@pytest.mark.parametrize("filter", ["savitzky-golay", "forward"])
+def test_stated_filters_have_no_preferred_clock(folder: Path, filter: str, scale: Scale) -> None:
+    description, log = lift(folder)
+    before, after = (
+        ia.identify(s.description(description), [s.log(log, description.robot)], quick=True, filter=filter)
+        for s in (Scale(), scale)
+    )
+    assert_same_values(before, after, scale, CLOSE)
+
+
+DRAWN = [pytest.param(Scale(*(float(x) for x in draw)), id=str(k)) for k, draw in enumerate(
+    np.exp(np.random.default_rng(26).uniform(-1.0, 1.0, (4, 3)) * np.log([1e3, 10.0, 10.0]))
+)]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", DRAWN)
+@pytest.mark.parametrize("name", ["panda7", "scara4", "tx40"])
+def test_catalog_robots_have_no_preferred_size(name: str, scale: Scale) -> None:
+    """Simulated with noise in a loop that is not stated, and a model that is off; every seed another log."""
+    before, after = (simulated_in(name, 3, s) for s in (Scale(), scale))
+    assert_same(before, after, scale, CLOSE)
+
+
+@cache
+def simulated_in(name: str, seed: int, scale: Scale) -> Result:
+    """What is identified of a catalog robot in other units, from a model whose links are off by a tenth."""
+    true = load(name)
+    (log,) = Experiment.of(true, noise="standard", threads=1).run(catalog_trajectory(name).trajectory, seed=seed)
+    draws = np.random.default_rng(seed).normal(size=true.layout.size)
+    wrong = true.prior.with_values(true.prior.values * np.exp(0.1 * draws))
+    stranger = replace(true, prior=wrong, loop=None, noise={}, friction_stated=False, reference={}, name="stranger")
+    return identified(stranger, replace(log, notes=()), scale)
 
 
 @pytest.mark.slow

@@ -73,6 +73,59 @@ def test_a_urdf_becomes_an_mjcf_with_the_same_torques(tmp_path):
     assert robot.joint_names == ("j1", "j2", "j3") and robot.gravity == (0.0, 6.0, -7.0)
 
 
+def with_springs(tmp_path, kind="urdf"):
+    """The arm with springs on two joints, offsets beside one of them and beside none."""
+    (tmp_path / "arm.urdf").write_text(ARM)
+    springs = "[{spring: j1, rest: 0.4}, {spring: j2, rest: -0.1}, {counterbalance: j3}]"
+    (tmp_path / "card.yaml").write_text(
+        f"model: arm.urdf\ngravity: [0, 6, -7]\nfriction: [viscous, coulomb, offset]\nterms: {springs}\n"
+    )
+    described = load(tmp_path / "card.yaml")
+    drawn = possible(described).replaced({"Ks1": 30.0, "Ks2": 400.0, "off1": 2.0, "off3": 0.5, "Kbs3": 1.5})
+    return described, drawn
+
+
+def test_springs_and_the_offsets_beside_them_are_held_by_mjcf(tmp_path):
+    """MuJoCo's own spring is ours; an offset beside it is another rest, one without a spring and a counterbalance are said."""
+    described, values = with_springs(tmp_path)
+    written = export_model(pair.result_on(described, values), tmp_path / "out.xml", "mjcf")
+    assert written.notes == ("MJCF has no place for off3, Kbs3; they are in out.extra.yaml, a card that adds them",)
+    assert [(lost.what, lost.joint) for lost in written.lost] == [("offset", 2), ("counterbalance", 2)]
+    rng = np.random.default_rng(1)
+    q, dq, ddq = rng.uniform(-1.5, 1.5, (3, 40, 3))
+    wanted = Engine(values.layout).inverse_dynamics(q, dq, ddq, values.values)
+    wanted[:, 2] -= 0.5 + 1.5 * np.sin(q[:, 2])
+    assert np.abs(mujoco_torques(tmp_path / "out.xml", q, dq, ddq) - wanted).max() < 1e-9 * np.abs(wanted).max()
+    for again in (load(tmp_path / "out.xml"), load(tmp_path / "out.extra.yaml")):
+        torque = Engine(again.layout).inverse_dynamics(q, dq, ddq, again.prior.values)
+        whole = again.source.card is not None
+        assert (
+            np.abs(torque - wanted - whole * np.outer(0.5 + 1.5 * np.sin(q[:, 2]), [0, 0, 1])).max() < 1e-9 * np.abs(wanted).max()
+        )
+
+
+def test_springs_have_no_place_in_urdf(tmp_path):
+    described, values = with_springs(tmp_path)
+    written = export_model(pair.result_on(described, values), tmp_path / "out.urdf", "urdf")
+    assert {(lost.what, lost.joint) for lost in written.lost} >= {
+        ("spring", 0),
+        ("spring", 1),
+        ("offset", 0),
+        ("counterbalance", 2),
+    }
+
+
+def test_a_copied_mjcf_takes_the_spring_that_was_found(tmp_path):
+    """In the place of the file's own; without stiffness it is taken out."""
+    described, values = with_springs(tmp_path)
+    export_model(pair.result_on(described, values), tmp_path / "first.xml", "mjcf")
+    copied = load(tmp_path / "first.xml")
+    found = copied.prior.replaced({"Ks1": 12.0, "Ks2": 0.0})
+    export_model(pair.result_on(copied, found), tmp_path / "second.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "second.xml"))
+    assert model.jnt_stiffness.tolist() == [12.0, 0.0, 0.0] and model.qpos_spring[0] == pytest.approx(0.4 - 2.0 / 30.0)
+
+
 @pytest.mark.parametrize("name", ["planar2", "panda7", "tx40"])
 def test_dh_tables_too(tmp_path, name):
     described = load(name)
@@ -136,5 +189,5 @@ def test_the_command_line_writes_it(tmp_path, capsys):
     result.save(tmp_path / "saved")
     assert main(["export", str(tmp_path / "saved"), "--mjcf", str(tmp_path / "out.xml")]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "every link in it could exist" in said and "armature" in said
+    assert "every link in it could exist" in said and "drive inertia" in said
     mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))

@@ -10,6 +10,7 @@ import pytest
 
 import inertica as ia
 from inertica.experiment import Experiment
+from inertica.identifiability.labels import UNIDENTIFIABLE
 from inertica.logs.log import Log
 from inertica.preprocessing.edge import lowest_edge
 from inertica.preprocessing.prepare import prepare
@@ -140,6 +141,7 @@ def test_a_stated_load_law_gets_its_load_from_a_first_fit(tmp_path) -> None:
     assert found.moments != robot.prior.moments()
     low, high = result.intervals[result.parameters.layout.index("mu2")]
     assert low < 0.15 < high
+    assert result.labels["mu1"] == UNIDENTIFIABLE and result.parameters["mu1"] == 0.0  # no link weighs on a vertical axis
 
 
 def test_excess_friction_too_slow_to_be_seen_is_not_trusted(tmp_path) -> None:

@@ -116,7 +116,7 @@ def with_model_friction(description: Description, laws: tuple[str, ...] | None) 
     """The robot with the friction that is to be identified."""
     if laws is None:
         return description
-    chosen = [law(name, j) for j in range(description.robot.n) for name in laws]
+    chosen = [law(name, j, description.robot) for j in range(description.robot.n) for name in laws]
     check_laws(chosen)
     return with_laws(description, chosen).with_loads()
 

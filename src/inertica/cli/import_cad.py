@@ -54,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=TOLERANCE,
         metavar="D",
-        help=f"m and rad by which axes may differ (default {TOLERANCE:g})",
+        help=f"rad and lengths of the longest link by which axes may differ (default {TOLERANCE:g})",
     )
 
 

@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", metavar="LOG", nargs="+", help="the first is for the reduction, the others for the estimate")
     parser.add_argument("--method", default="frisch", help="of the estimate (default frisch)")
     parser.add_argument(
-        "--cutoff", metavar="HZ", type=float, help="of the filter of positions (default 50, or what the log's rate allows)"
+        "--cutoff", metavar="HZ", type=float, help="of the filter of positions (default 20 times the band of the motion)"
     )
     parser.add_argument("--alpha", metavar="A", type=float, default=1.0, help="weight of the condition number (default 1)")
     parser.add_argument("--alpha-det", metavar="A", type=float, default=1.0, help="weight of the inverse determinant (default 1)")

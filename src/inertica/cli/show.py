@@ -96,7 +96,7 @@ def with_friction(robot: Description, laws: str) -> Description:
     elif names == ["none"]:
         terms = ()
     else:
-        terms = tuple(friction.law(name, joint) for joint in range(robot.robot.n) for name in names)
+        terms = tuple(friction.law(name, joint, robot.robot) for joint in range(robot.robot.n) for name in names)
     layout = apply_options(Options(friction=terms, friction_stated=True), robot.layout)
     return replace(robot, layout=layout, prior=robot.prior.on(layout), friction_stated=names != ["auto"])
 

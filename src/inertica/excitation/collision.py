@@ -35,10 +35,10 @@ from inertica.excitation.solids import Obstacle, Plane, World
 from inertica.excitation.trajectory import Array, Samples
 from inertica.robot.description import Description
 from inertica.robot.model import Robot, Vector
-from inertica.robot.outline import BASE, Outlines, outlines
+from inertica.robot.outline import BASE, Outlines, arm_size, outlines
 
 CLEARANCE, ROUGH = 0.02, 0.05
-"""m kept free between bodies when not stated otherwise; where the shape of one is built, which is a guess at the link."""
+"""Lengths of the arm kept free between bodies when not stated otherwise; where the shape of one is built, a guess at the link."""
 
 FAR = 3.0
 """Clearances beyond the greatest of them from which a distance counts as far: it is not computed more exactly."""
@@ -74,8 +74,8 @@ class Collisions:
     Args:
         description: the robot.
         obstacles: fixed surroundings.
-        clearance: metres kept free.
-        rough: metres kept free where a shape is built.
+        clearance: metres kept free; 0 for a share of the arm's length.
+        rough: the same where a shape is built.
         packages: folders that `package://` refers to.
         unit: metres that count as one in the excess; twice the greatest clearance when not given.
         planes: floor and walls.
@@ -84,12 +84,18 @@ class Collisions:
 
     description: Description
     obstacles: tuple[Obstacle, ...] = ()
-    clearance: float = CLEARANCE
-    rough: float = ROUGH
+    clearance: float = 0.0
+    rough: float = 0.0
     packages: Sequence[str | Path] = ()
     unit: float | None = None
     planes: tuple[Plane, ...] = ()
     shapes: Outlines | None = None
+
+    def __post_init__(self) -> None:
+        length = arm_size(self.description)
+        for name, share in (("clearance", CLEARANCE), ("rough", ROUGH)):
+            if not getattr(self, name):
+                object.__setattr__(self, name, share * length)
 
     @cached_property
     def outlines(self) -> Outlines:

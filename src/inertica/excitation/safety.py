@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from inertica.errors import InerticaError, InputError
-from inertica.excitation.collision import CLEARANCE, ROUGH, Collisions
+from inertica.excitation.collision import Collisions
 from inertica.excitation.kinematics import frames
 from inertica.excitation.pairs import drawn_poses
 from inertica.excitation.solids import Obstacle, Plane
@@ -46,7 +46,7 @@ def surroundings(
         floor: height in m that every link stays above; `auto` is `usual_floor`, `none` (or None) has no floor.
         box: x, y, z of the lowest and of the highest corner of a box of the base frame that every link stays inside; may be infinite.
         obstacles: boxes, spheres, cylinders.
-        clearance: m kept free; 0.02, and 0.05 where a shape is built, when not given.
+        clearance: m kept free; 2 % of the arm's length, and 5 % where a shape is built, when not given.
         load: link (0-based), position of the centre in its frame and radius of a ball that is carried.
         packages: folders in which `package://` is looked for.
     """
@@ -58,8 +58,8 @@ def surroundings(
     shapes = outlines(description, packages)
     if load is not None:
         shapes = _carrying(shapes, *load)
-    near, rough = (CLEARANCE, ROUGH) if clearance is None else (clearance, clearance)
-    return Collisions(description, _named(obstacles), near, rough, packages, planes=tuple(planes), shapes=shapes)
+    stated = clearance or 0.0
+    return Collisions(description, _named(obstacles), stated, stated, packages, planes=tuple(planes), shapes=shapes)
 
 
 def upwards(robot: Robot) -> tuple[float, float, float]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Indices = NDArray[np.intp]
 
 ZERO_COLUMN = 1e-12
-"""A body's column, times the natural unit of its parameter, below this fraction of the largest is rounding of a structural zero."""
+"""A column of a body or of its weight, times its parameter's natural unit, below this fraction of the largest is a structural zero."""
 
 NEGLIGIBLE = 1e-7
 """Singular values below this fraction of the largest may belong to the null space."""
@@ -280,14 +280,14 @@ class Columns:
 def effective_columns(layout: Layout, R: Array) -> Columns:
     """The columns that are neither fixed nor structurally zero, with their rank."""
     norms = np.linalg.norm(R, axis=0)
-    bodies = np.zeros(layout.size, bool)
+    weights = np.array([p.kind == "load" for p in layout.parameters])  # of links: zero but for rounding on a vertical axis
     for _, where in layout.bodies:
-        bodies[where] = True
+        weights[where] = True
     natural = NaturalUnits.of(layout, np.zeros(layout.size))
     effort = norms * [
         natural.size(p.unit) for p in layout.parameters
     ]  # of one natural unit: comparable between kg, kg m and kg m^2
-    floor = np.where(bodies, ZERO_COLUMN * np.max(effort[bodies], initial=0.0), 0.0)  # terms are written without cancellation
+    floor = np.where(weights, ZERO_COLUMN * np.max(effort[weights], initial=0.0), 0.0)  # other terms have no cancellation
     free = np.array([not p.fixed for p in layout.parameters])
     index = np.flatnonzero(free & (effort > floor))
     unit = R[:, index] / norms[index]

@@ -15,12 +15,10 @@ from inertica.logs.convert import si_factor
 from inertica.logs.names import Header, meaning, take_apart, tokens, word_meaning
 from inertica.logs.readers.table import Table
 from inertica.robot.description import Description
-
-STILL = 1e-3
-"""rad or m; a joint whose position stays within this does not move."""
+from inertica.robot.natural import STILL, longest_link
 
 AWAY = 0.05
-"""rad or m by which a frozen joint may stand from zero before it is worth a word."""
+"""rad, or lengths of the longest link on sliding joints, by which a frozen joint may stand from zero before it is worth a word."""
 
 
 def elsewhere(table: Table, used: Collection[str], description: Description) -> list[str]:
@@ -35,15 +33,19 @@ def elsewhere(table: Table, used: Collection[str], description: Description) -> 
     if not left_out:
         return []
     moving, away = [], []
+    length = longest_link(description.robot) or 1.0
     for text in table.columns:
         header = take_apart(text)
         joint = None if text in used else _position_of(header, left_out, description.source.movable)
-        values = None if joint is None else _values(table, text, header)
-        if joint is None or values is None or not len(values):
+        if joint is None:
             continue
-        if np.ptp(values) > STILL:
+        slides = joint in description.source.sliding
+        values, size = _values(table, text, header, slides), length if slides else 1.0
+        if not len(values):
+            continue
+        if np.ptp(values) > STILL * size:
             moving.append(f"{joint} (by {np.ptp(values):.3g})")
-        elif abs(float(np.median(values))) > AWAY:
+        elif abs(float(np.median(values))) > AWAY * size:
             away.append(f"{joint} (at {float(np.median(values)):.3g})")
     out = []
     if moving:
@@ -81,10 +83,10 @@ def _position_of(header: Header, left_out: Collection[str], every: Collection[st
     return name if name in left_out else None
 
 
-def _values(table: Table, text: str, header: Header) -> np.ndarray | None:
+def _values(table: Table, text: str, header: Header, slides: bool) -> np.ndarray:
     try:
-        scale = si_factor("q", header.unit or "rad", False, f"{table.path}: the column '{text}'")
-    except InputError:  # of a sliding joint, or no unit of a position: nothing can be said
+        scale = si_factor("q", header.unit or ("m" if slides else "rad"), slides, f"{table.path}: the column '{text}'")
+    except InputError:  # no unit of such a position: nothing can be said
         scale = 1.0
     values = scale * table.columns[text].astype(float)
     return np.asarray(values[np.isfinite(values)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,8 +11,8 @@ from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.preprocessing.bandwidth import ENERGY, spectra
-from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.bandwidth import ENERGY, spectra, widest_position_band
+from inertica.preprocessing.filters import PART_OF_RATE, Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -27,6 +28,9 @@ SEGMENTS = 4
 
 TOP = 2.0 / 3.0
 """Of half the sampling rate: above it a spectrum is taken for noise."""
+
+BANDS = 20.0
+"""Bands of a motion that a filter keeps which is to take nothing of it; the papers' 50 Hz for arms that move at up to 2.5 Hz."""
 
 _BELOW, _BEYOND = 0.9, 1.12  # a spectrum is smoothed over this range of the frequency
 _FEWEST = 256  # samples of a segment
@@ -112,3 +116,13 @@ def widest_band(logs: list[Log] | tuple[Log, ...]) -> float:
     """Hz, the widest `motion_band` of the logs."""
     motions = [unfiltered(log) for log in logs]
     return max(motion_band(m.q, m.dt) for m in motions)
+
+
+def usual_cutoff(logs: Sequence[Log]) -> float:
+    """Hz, for a filter of positions whose cut-off nobody states or chooses: so far above the motion that it takes nothing of it."""
+    bands = []
+    for log in logs:
+        q = log.need("q")
+        bands.append(widest_position_band(q[~log.mask & np.isfinite(q).all(axis=1)], 1.0 / log.rate))
+    most = PART_OF_RATE * min(log.rate for log in logs)
+    return min(BANDS * max(bands), most) or most

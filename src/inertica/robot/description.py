@@ -26,6 +26,7 @@ class Source:
         card: the robot card, when there is one.
         root, tip, joints: the sub-chain that was selected.
         movable: all joints of the model file that move, in its order; empty where no selection is possible.
+        sliding: those of them that slide.
     """
 
     format: str
@@ -35,6 +36,7 @@ class Source:
     tip: str | None = None
     joints: tuple[str, ...] | None = None
     movable: tuple[str, ...] = ()
+    sliding: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ import numpy as np
 from inertica.errors import InputError, nearest
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.model import Robot
+from inertica.robot.natural import speeds
 from inertica.robot.terms import Column, OnJoint, ShapeParameter, State, Term
 from inertica.scalars import Scalar, absolute, exp, maximum, minimum, power, sign, tanh
 
@@ -70,6 +72,7 @@ class FrictionLaw(OnJoint):
 
     Attributes:
         constants: (option of the class, symbol, unit) of every constant that enters nonlinearly.
+        usual_speeds: constants that are speeds -> what they are where nobody states them, in the robot's natural speeds.
         may_vanish: constants that may be zero.
         kinds: what it states that another law might state, too: dry friction, an offset.
         plain_symbols: those of parameters that URDF and MJCF know, as long as the sign is sharp.
@@ -79,6 +82,7 @@ class FrictionLaw(OnJoint):
     """
 
     constants: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    usual_speeds: ClassVar[Mapping[str, float]] = {}
     may_vanish: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = ()
     plain_symbols: ClassVar[tuple[str, ...]] = ()
@@ -123,9 +127,9 @@ class FrictionLaw(OnJoint):
 
     @property
     def text(self) -> str:
-        """As a card states it: its name, with the options that are not the usual ones."""
+        """As a card states it: its name, with its speeds and the options that are not the usual ones."""
         name, usual = word(self), type(self)(self.at)
-        options = [f.name for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)]
+        options = [f.name for f in fields(self) if f.name in self.usual_speeds or getattr(self, f.name) != getattr(usual, f.name)]
         stated = ", ".join(f"{option}: {_number_text(getattr(self, option))}" for option in options)
         return f"{{{name}: {{{stated}}}}}" if stated else name
 
@@ -169,6 +173,7 @@ class SmoothCoulomb(FrictionLaw):
     kinds = (DRY,)
     symbols = Coulomb.symbols
     constants = (("vc", "vc", "rad/s"),)
+    usual_speeds: ClassVar[Mapping[str, float]] = {"vc": 0.004}
     beside = ("viscous",)
 
     def columns(self, x: State) -> list[Column]:
@@ -233,6 +238,7 @@ class Stribeck(FrictionLaw):
     plain_symbols = ("Fc",)
     symbols = (*Coulomb.symbols, ("dFs", "stribeck", "N m", float("-inf")))
     constants = (("vs", "vs", "rad/s"), ("es", "es", "1"))
+    usual_speeds: ClassVar[Mapping[str, float]] = {"vs": 0.01}
     beside = ("viscous",)
     candidate = Candidate("Stribeck", 1, (0.03, 0.4), felt=True, slow=True, includes="coulomb")
 
@@ -240,10 +246,7 @@ class Stribeck(FrictionLaw):
     def typical(cls, joint: int, robot: Description) -> tuple[Self, dict[str, float]]:
         fc = robot.friction_value("Fc", joint)
         fs = robot.friction_constant("stribeck", "Fs", joint, 1.3 * fc)
-        law = cls(
-            joint, robot.friction_constant("stribeck", "Vs", joint, 0.05), robot.friction_constant("stribeck", "Es", joint, 2.0)
-        )
-        return law, {"Fc": fc, "dFs": fs - fc}
+        return cls(joint, *_stribeck_constants(joint, robot)), {"Fc": fc, "dFs": fs - fc}
 
     def columns(self, x: State) -> list[Column]:
         dq = x.dq[self.at]
@@ -266,6 +269,7 @@ class Saturating(FrictionLaw):
     rank = 4
     symbols = (("Fw", "saturating", "N m", 0.0),)
     constants = (("vw", "vw", "rad/s"),)
+    usual_speeds: ClassVar[Mapping[str, float]] = {"vw": 0.06}
     candidate = Candidate("saturating", 0, (0.06, 1.0), significant=4.5, alone="smooth")
 
     def columns(self, x: State) -> list[Column]:
@@ -309,7 +313,7 @@ class LuGre(FrictionLaw):
         """Stiff bristles, damped so that they do not ring with the drive's inertia."""
         fc = max(robot.friction_value("Fc", joint), 1e-3)
         sigma1 = float(np.sqrt(BRISTLE_STIFFNESS * max(robot.friction_value("Ia", joint), 1e-3)))
-        vs, es = (robot.friction_constant("stribeck", name, joint, usual) for name, usual in (("Vs", 0.05), ("Es", 2.0)))
+        vs, es = _stribeck_constants(joint, robot)
         return cls(joint, BRISTLE_STIFFNESS, sigma1, robot.friction_value("Fv", joint), fc, 1.3 * fc, vs, es), {}
 
     @property
@@ -379,8 +383,8 @@ LAWS: dict[str, type[FrictionLaw]] = {
 """Friction laws by the names robot cards use."""
 
 
-def law(name: str, joint: int, /, **options: float | tuple[float, ...]) -> FrictionLaw:
-    """A friction law by name on a 0-based joint."""
+def law(name: str, joint: int, robot: Robot | None = None, /, **options: float | tuple[float, ...]) -> FrictionLaw:
+    """A friction law by name on a 0-based joint; of a robot, speeds that are not stated are parts of its natural ones."""
     if name not in LAWS:
         raise InputError(f"unknown friction law '{name}'; {nearest(name, LAWS)}")
     kind = LAWS[name]
@@ -388,7 +392,8 @@ def law(name: str, joint: int, /, **options: float | tuple[float, ...]) -> Frict
     for option in options:
         if option not in valid:
             raise InputError(f"friction law '{name}' has no option '{option}'; {nearest(option, valid)}")
-    return kind(joint, **options)
+    usual = {} if robot is None else {option: share * float(speeds(robot)[joint]) for option, share in kind.usual_speeds.items()}
+    return kind(joint, **{**usual, **options})
 
 
 def word(law: FrictionLaw) -> str:
@@ -425,6 +430,12 @@ def check_laws(laws: Sequence[FrictionLaw]) -> None:
                 "no motion can tell them apart; leave one of them out",
                 joint=one.at + 1,
             )
+
+
+def _stribeck_constants(joint: int, robot: Description) -> tuple[float, float]:
+    """Vs and Es of a robot's card; else the usual ones."""
+    usual = Stribeck.usual_speeds["vs"] * float(speeds(robot.robot)[joint])
+    return robot.friction_constant("stribeck", "Vs", joint, usual), robot.friction_constant("stribeck", "Es", joint, 2.0)
 
 
 def _number_text(value: float | tuple[float, ...]) -> str:

@@ -17,6 +17,9 @@ from inertica.robot.layout import Layout
 from inertica.robot.model import Robot
 from inertica.robot.units import dimensions
 
+STILL = 1e-3
+"""rad, or lengths of the longest link on sliding joints; a joint whose position stays within this does not move."""
+
 
 @dataclass(frozen=True)
 class NaturalUnits:
@@ -33,9 +36,7 @@ class NaturalUnits:
         bodies = [chi[where] for _, where in layout.bodies]
         heaviest = max(bodies, key=lambda ten: float(ten[9]), default=np.zeros(10))
         length = longest_link(layout.robot) or _gyration(heaviest) or 1.0
-        gravity = float(np.linalg.norm(layout.robot.gravity))
-        time = float(np.sqrt(length / gravity)) if gravity > 0.0 else _without_gravity(layout.robot)
-        return cls(float(heaviest[9]) if heaviest[9] > 0.0 else 1.0, length, time)
+        return cls(float(heaviest[9]) if heaviest[9] > 0.0 else 1.0, length, _time(layout.robot, length))
 
     def size(self, unit: str) -> float:
         """SI value of one natural unit of what is measured in `unit`, such as "N m s/rad"."""
@@ -59,14 +60,26 @@ def levers(robot: Robot) -> NDArray[np.float64]:
     return np.array([length if joint.prismatic else 1.0 for joint in robot.joints])
 
 
+def speeds(robot: Robot) -> NDArray[np.float64]:
+    """(n,) rad/s or m/s, a radian or a length of the longest link in the natural time of the robot."""
+    return levers(robot) / _time(robot, longest_link(robot) or 1.0)
+
+
+def standstill(robot: Robot) -> NDArray[np.float64]:
+    """(n,) ranges of positions, rad or m, within which joints count as standing still."""
+    return STILL * levers(robot)
+
+
 def _gyration(ten: np.ndarray) -> float:
     """m, the radius of gyration of a body about its frame; 0 without mass."""
     spread = 0.5 * float(np.trace(inertia.matrix(ten)))
     return float(np.sqrt(spread / ten[9])) if ten[9] > 0.0 and spread > 0.0 else 0.0
 
 
-def _without_gravity(robot: Robot) -> float:
-    """s in which a joint turns one radian (slides one metre) at its velocity limit; one second where none is stated."""
+def _time(robot: Robot, length: float) -> float:
+    """s, of a pendulum of a length; without gravity that of a radian (metre) at the velocity limit, one second without a limit."""
+    if gravity := float(np.linalg.norm(robot.gravity)):
+        return float(np.sqrt(length / gravity))
     limits = np.abs(np.asarray(robot.limits.velocity, float))
     known = limits[np.isfinite(limits) & (limits > 0.0)]
     return float(1.0 / np.median(known)) if len(known) else 1.0

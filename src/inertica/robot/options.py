@@ -74,7 +74,8 @@ def apply_options(options: Options, base: Layout, fixed_at: Item | None = None) 
     armature = options.armature if options.armature is not None else _of_type(base.terms, Armature)
     coupling = options.coupling if options.coupling is not None else _of_type(base.terms, Coupling, ToolboxCoupling)
     known = {*laws, *friction.friction_terms(base.terms), *_of_type(base.terms, Armature, Coupling, ToolboxCoupling)}
-    others = tuple(t for t in base.terms if t not in known)
+    springs = {t.at for t in options.others if isinstance(t, Spring)}  # a stated one takes the place of the file's
+    others = tuple(t for t in base.terms if t not in known and not (isinstance(t, Spring) and t.at in springs))
     shared = {c.motor: c.other for c in coupling if isinstance(c, ToolboxCoupling)}
     drives = tuple(Armature(a.at, shared.get(a.at)) for a in armature if isinstance(a, Armature))
     payloads = base.payloads if options.payloads is None else options.payloads
@@ -121,7 +122,7 @@ def _read_friction(item: Item, robot: Robot) -> tuple[tuple[friction.FrictionLaw
         word = item.text(FRICTION_WORDS)
         if word == "auto":
             return default_friction(robot.n), False
-        return (() if word == "none" else tuple(friction.law(word, j) for j in range(robot.n))), True
+        return (() if word == "none" else tuple(friction.law(word, j, robot) for j in range(robot.n))), True
     return tuple(t for j in range(robot.n) for t in _laws_of_joint(item, j, robot)), True
 
 
@@ -129,14 +130,14 @@ def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[friction.Fricti
     """Friction laws of one joint, from a list of names and `{name: options}`."""
     if item.is_scalar:
         word = item.text((*friction.LAWS, "none"))
-        return [] if word == "none" else [friction.law(word, joint)]
+        return [] if word == "none" else [friction.law(word, joint, robot)]
     entries = item.items() if item.is_list else [item]
     return [_law(entry, joint, robot) for entry in entries]
 
 
 def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
     if not item.is_mapping:
-        return friction.law(item.text(friction.LAWS), joint)
+        return friction.law(item.text(friction.LAWS), joint, robot)
     entries = item.mapping(friction.LAWS)
     if len(entries) != 1:
         raise item.fail(f"{item.key} should name one friction law with its options, as in {{coulomb: {{width: 0.01}}}}")
@@ -152,7 +153,7 @@ def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
                 raise InputError(f"{options.key}.{option} should be greater than zero, not {value:g}")
             if value < 0.0:
                 raise InputError(f"{options.key}.{option} should not be negative")
-        return friction.law(name, joint, **values, **moments)
+        return friction.law(name, joint, robot, **values, **moments)
 
 
 def _read_armature(item: Item, robot: Robot) -> tuple[Armature, ...]:

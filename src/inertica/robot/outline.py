@@ -23,6 +23,7 @@ from inertica.robot.description import Description, Source
 from inertica.robot.formats.mjcf_settings import z_to
 from inertica.robot.formats.table import format_of, source_part, source_tree
 from inertica.robot.model import Robot
+from inertica.robot.natural import NaturalUnits
 from inertica.robot.shapes import Solid
 from inertica.robot.tree import Placed, Reduced
 
@@ -37,6 +38,9 @@ DENSITY = 1000.0
 
 THINNEST, THICKEST = 1.0 / 30.0, 1.0 / 8.0
 """Radius of built capsules, as shares of the arm's length; halfway between where no mass is known."""
+
+NEAR = 1e-3
+"""Part of the distance of a link's ends below which other distances count as none, or as alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,18 +193,22 @@ def _built(description: Description, j: int, places: Sequence[Placed], radius: f
     pieces = [(a, b) for way in ways for a, b in pairwise(way)]
     if centre is not None and all(_off(centre, a, b) > 0.5 * radius for a, b in (*pieces, (start, start))):
         pieces.append((start, centre))
-    seen = {tuple(np.round(np.concatenate(piece), 6)): piece for piece in pieces or [(start, start)]}
+    seen = {tuple(np.round(np.concatenate(piece) / radius, 6)): piece for piece in pieces or [(start, start)]}
     return tuple(capsule(a, b, radius) for a, b in seen.values())
 
 
 def _way(start: Array, end: Array, axis: Array, its: Array, centre: Array | None) -> list[Array]:
     """How a link goes from joint to joint: straight, or along an axis and then across, whichever passes its centre of mass."""
     across = end - start
+    size = float(np.linalg.norm(across))
     corners = [start + (across @ a) * a for a in (axis, its)] + [end - (across @ a) * a for a in (axis, its)]
-    ways = [[start, end], *([start, c, end] for c in corners if min(np.linalg.norm(c - start), np.linalg.norm(c - end)) > 1e-3)]
+    ways = [
+        [start, end],
+        *([start, c, end] for c in corners if min(np.linalg.norm(c - start), np.linalg.norm(c - end)) > NEAR * size),
+    ]
     if centre is None:
         return ways[0]
-    return min(ways, key=lambda way: round(min(_off(centre, a, b) for a, b in pairwise(way)), 3))
+    return min(ways, key=lambda way: round(min(_off(centre, a, b) for a, b in pairwise(way)) / (NEAR * size)))
 
 
 def _off(point: Array, a: Array, b: Array) -> float:
@@ -214,7 +222,7 @@ def _off(point: Array, a: Array, b: Array) -> float:
 def _radii(description: Description) -> Mapping[int, float]:
     """Of built capsules: volume from the mass, inside shares of the arm's length; the base is as thick as what it carries."""
     robot = description.robot
-    reach = max(arm_length(robot), 1e-3)
+    reach = arm_size(description)
     out = {}
     for j in range(robot.n):
         mass, length = float(description.prior.link(j)[9]), _length(robot, j)
@@ -234,6 +242,11 @@ def arm_length(robot: Robot) -> float:
         before = reach[joint.parent] if joint.parent >= 0 else 0.0
         reach[j] = before + math.hypot(*joint.position) + math.hypot(*joint.arm) + slide
     return max(reach)
+
+
+def arm_size(description: Description) -> float:
+    """m, the length of the arm; its natural length where all joints sit in one place."""
+    return arm_length(description.robot) or NaturalUnits.of(description.layout, description.prior.values).length
 
 
 def _length(robot: Robot, j: int) -> float:

@@ -35,6 +35,7 @@ from inertica.robot.model import (
 )
 
 MOVABLE = ("revolute", "prismatic")
+DRIVE = ("armature", "damping", "friction", "stiffness", "springref")
 FREEZE = "to identify the rest of the robot, leave this joint out: list the joints that you want in a robot card (joints: [...])"
 
 
@@ -48,7 +49,8 @@ class TreeJoint:
         kind: revolute, prismatic or fixed.
         rotation, position, axis, arm: as in `model.Joint`.
         lower, upper, velocity, torque: limits, infinite where the file states none.
-        armature, damping, friction: prior values of Ia, Fv, Fc.
+        armature, damping, friction, stiffness: prior values of Ia, Fv, Fc, Ks.
+        springref: coordinate at which the spring is at rest.
         line: in the file.
         unsupported: what keeps this joint from moving in a `Robot` (a ball joint, say), with advice; frozen it does no harm.
         follows: the joint whose motion it repeats (<mimic>).
@@ -70,6 +72,8 @@ class TreeJoint:
     armature: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
+    stiffness: float = 0.0
+    springref: float = 0.0
     line: int | None = None
     unsupported: str | None = None
     follows: str | None = None
@@ -103,6 +107,7 @@ class Tree:
         path: the file.
         base: link that does not move.
         joints: in the order of the file.
+        sliding: those of them that slide.
         inertials: link -> ten parameters in the link frame; links that are absent have none.
         gravity: in the frame of `base`.
         constraints: loops beyond the tree.
@@ -153,7 +158,8 @@ class Reduced:
     Args:
         robot: movable joints only.
         tens: (n, 10) inertial parameters per link, fixed parts merged.
-        armature, damping, friction: (n,) prior Ia, Fv, Fc.
+        armature, damping, friction, stiffness: (n,) prior Ia, Fv, Fc, Ks.
+        springref: (n,) coordinates at which springs are at rest.
         merged: per robot link the source links it consists of; the first is the link itself.
         base: source links that do not move.
         notes: remarks, one sentence each.
@@ -165,10 +171,13 @@ class Reduced:
     armature: Array
     damping: Array
     friction: Array
+    stiffness: Array
+    springref: Array
     merged: tuple[tuple[Placed, ...], ...]
     base: tuple[Placed, ...] = ()
     notes: tuple[str, ...] = ()
     movable: tuple[str, ...] = ()
+    sliding: tuple[str, ...] = ()
 
 
 def reduce(
@@ -202,9 +211,10 @@ def reduce(
     merged = tuple(bodies[joint.child] for joint in source)
     tens = np.array([_total(tree, places) for places in merged]).reshape(-1, 10)
     _warn_massless(tree, source, tens)
-    priors = {what: np.array([getattr(j, what) for j in source]) for what in ("armature", "damping", "friction")}
+    priors = {what: np.array([getattr(j, what) for j in source]) for what in DRIVE}
     movable = tuple(joint.name for joint in tree.joints if joint.movable)
-    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, **priors)
+    sliding = tuple(joint.name for joint in tree.joints if joint.kind == "prismatic")
+    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, sliding=sliding, **priors)
 
 
 def checked(tree: Tree) -> Tree:

@@ -15,6 +15,7 @@ from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.shares import shared
+from inertica.robot.terms import Spring
 from inertica.robot.tree import Placed, Reduced, Tree, in_frame, reduce
 from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import Document, Element, parse_xml, read_xml
@@ -52,7 +53,7 @@ class Editable(Protocol):
     def set_inertial(self, edits: Edits, change: Change) -> None: ...
 
     def set_joint(self, edits: Edits, joint: str, values: Mapping[str, float]) -> None:
-        """New armature, damping or friction of a joint."""
+        """New armature, damping, friction or spring of a joint."""
 
 
 def write_back(
@@ -63,7 +64,7 @@ def write_back(
 
     Args:
         read: the format.
-        symbols: Ia, Fv, Fc -> the field of `Reduced`, for those that the format has a place for.
+        symbols: Ia, Fv, Fc, Ks -> the field of `Reduced`, for those that the format has a place for.
         source: the file the robot was read from.
         target: the file to write; may be the source.
         parameters: values for the robot that `reduce` gives under the same root, tip and joints.
@@ -121,13 +122,16 @@ def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[C
 
 
 def joint_changes(reduced: Reduced, parameters: Parameters, symbols: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """Joint -> armature, damping and friction that differ from the file's."""
+    """Joint -> armature, damping, friction and spring that differ from the file's."""
     out: dict[str, dict[str, float]] = {}
+    rests = {t.at: t.rest for t in parameters.layout.terms if isinstance(t, Spring)}
     for j, name in enumerate(reduced.robot.joint_names):
         for symbol, what in symbols.items():
             key = f"{symbol}{j + 1}"
             if key in parameters.layout.names and parameters[key] != getattr(reduced, what)[j]:
                 out.setdefault(name, {})[what] = parameters[key]
+        if (rest := rests.get(j, reduced.springref[j])) != reduced.springref[j]:
+            out.setdefault(name, {})["springref"] = rest
     return out
 
 

@@ -25,11 +25,12 @@ from inertica.robot.formats.urdf_file import rpy_matrix
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Robot
+from inertica.robot.natural import longest_link
 
 Array = NDArray[np.float64]
 
-TOLERANCE = 1e-3
-"""m and rad by which joint axes of the two models may differ; files print lengths to a millimetre or better."""
+TOLERANCE = 3e-3
+"""rad, and lengths of the longest link, by which joint axes of the two models may differ: files print three digits."""
 
 EXACT = 1e-6
 """Relative difference of torques up to which two models count as the same."""
@@ -80,7 +81,7 @@ def import_cad(
         pose: joint coordinates of the model at which the other one is at its zero, or the table was drawn; zero by default.
         base: x, y, z, roll, pitch, yaw of the other's base in the model's.
         positive_products: products of inertia in the table are integrals of x y, not their negatives.
-        tolerance: m and rad by which joint axes may differ.
+        tolerance: rad, and lengths of the longest link, by which joint axes may differ.
 
     Examples:
         >>> found = ia.import_cad("arm_dh.yaml", "parts.csv")
@@ -172,14 +173,14 @@ def _check_structure(robot: Robot, other: Robot, name: str) -> None:
 
 def _same_axes(ours: Frames, theirs: Frames, tolerance: float, name: str) -> Array:
     """(n,) 1 where a joint of the two models counts in the same direction and -1 where not; refuses axes that do not coincide."""
-    signs = np.ones(ours.robot.n)
+    signs, length = np.ones(ours.robot.n), longest_link(ours.robot) or 1.0
     for j, joint in enumerate(ours.robot.joints):
         a, b = ours.axis[0, j], theirs.axis[0, j]
         signs[j] = 1.0 if a @ b >= 0.0 else -1.0
         angle = float(np.arctan2(np.linalg.norm(np.cross(a, b)), abs(a @ b)))
         between = theirs.pivot[0, j] - ours.pivot[0, j]
         apart = 0.0 if joint.prismatic else float(np.linalg.norm(between - (between @ a) * a))
-        if angle > tolerance or apart > tolerance:
+        if angle > tolerance or apart > tolerance * length:
             raise InputError(
                 f"the axis of {joint.name} lies {1e3 * apart:.3g} mm and {np.degrees(angle):.3g} deg from that of "
                 f"{theirs.robot.joints[j].name} in {name}, the first that differs; state the coordinates of {ours.robot.name} at "

@@ -30,6 +30,7 @@ from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.logs.simulated import marked
 from inertica.options import merged
+from inertica.preprocessing.edge import usual_cutoff
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -187,7 +188,7 @@ def reduce(
         robot: catalog name, model file, card, or a description.
         logs: the first decides what is identifiable, the others are for the estimate; a single one is used for both.
         method: of the estimate.
-        cutoff: of the filter of positions in Hz; 50, or what the log's rate allows.
+        cutoff: of the filter of positions in Hz; twenty times the band of the motion, at most a fifth of the rate, by default.
         alpha, alpha_det: weights of the condition number and of the inverse determinant.
         prior: `truth` to start a fit of a log that was simulated with this very model from its values; 15 % off them when not given.
 
@@ -202,7 +203,7 @@ def reduce(
     stated = described(robot)
     read = [seen(log, stated) for log in logs]
     description, said = start_values(stated, read, prior)
-    recipe = Recipe() if cutoff is None else Recipe(filter=Butterworth(cutoff=cutoff))
+    recipe = Recipe(filter=Butterworth(cutoff=cutoff or usual_cutoff(read)))
     motions: list[Motion] = [prepare(log, recipe) for log in read]
     first = motions[0]
     use = ~first.mask

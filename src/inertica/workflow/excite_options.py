@@ -84,7 +84,7 @@ class ExciteOptions:
         unit="KIND:SIZE@X,Y,Z", read=obstacle, flag="obstacle", repeated=True, group=BODIES,
     )  # fmt: skip
     clearance: float | None = option(
-        None, f"kept free (default {CLEARANCE:g}, and {ROUGH:g} where a shape is built since the model has none)",
+        None, f"kept free (default {CLEARANCE:.0%} of the arm's length; {ROUGH:.0%} of built shapes, where the model has none)",
         unit="M", read=float, group=BODIES,
     )  # fmt: skip
     given: Sequence[str | Path | Log] = option((), "logs whose knowledge is to be completed", unit="LOG", read=str, repeated=True)

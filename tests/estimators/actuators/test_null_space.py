@@ -79,8 +79,9 @@ def check(seed: int, gains: str, load: bool) -> None:
     assert len(found.undetermined) == null
     assert np.all(np.linalg.norm(found.undetermined @ J, axis=1) < 1e-5 * lengths[0])
     named = np.zeros((null, len(fit.free)))
-    for row, (names, direction) in zip(named, confounded(found), strict=True):
-        for name, d in zip(names, direction, strict=True):
+    for row, combination in zip(named, confounded(found), strict=True):
+        assert combination.exact
+        for name, d in zip(combination.parameters, combination.direction, strict=True):
             i = fit.free.index(name)
             row[i] = d / unit[i]
     assert np.linalg.matrix_rank(named, tol=1e-6) == null

@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from inertica.arrays import Array
 from inertica.estimators.actuators.fit import NEAR_ZERO, WIDE, Fit, Name, sizes, state_deviations
+from inertica.estimators.actuators.values import QUANTITIES
 
 BLOCKS = 40
 """Stretches of time whose scores count as independent."""
@@ -36,8 +37,11 @@ would be as wide as half of it."""
 WIDEST = 100.0
 """Standard deviation of a direction of which the records say nothing at all; more would call rounding errors a share."""
 
-CLEAR = 0.02
-"""Share of the largest entry from which on a quantity belongs to a combination."""
+CLEAR, CLEAR_WEAK = 0.02, 0.25
+"""Share of the largest entry from which on a quantity belongs to a combination, of exact ones and of those that hardly show."""
+
+SAME, SAME_WEAK = 1e-3, 0.4
+"""Distance from the space of undetermined directions up to which a direction counts as one of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,7 @@ class Evidence:
 
     Args:
         free: (quantity, joint).
+        value: (p,) SI.
         unit: (p,) SI size against which a change of each is large: its value, or a tenth of what it competes with.
         covariance: (p, p) SI, links and noise, with a wide prior in directions that are not determined.
         undetermined: (k, p) orthonormal directions, in units of `unit`, that the records do not determine.
@@ -54,6 +59,7 @@ class Evidence:
     """
 
     free: tuple[Name, ...]
+    value: Array
     unit: Array
     covariance: Array
     undetermined: Array
@@ -88,7 +94,8 @@ def evidence(fit: Fit) -> Evidence:
     lengths, axes = np.linalg.eigh(0.5 * (marginal + marginal.T))
     floor = NUMERICAL_ZERO * max(float(np.trace(H[:p, :p])), 1e-300)
     lost = (lengths < kappa * UNTOLD**-2) | (lengths < floor)
-    spread = np.sqrt(kappa / np.maximum(lengths[lost], 1e-300))
+    # below the floor the length is rounding error
+    spread = np.sqrt(kappa / np.where(lengths < floor, 1e-300, lengths)[lost])
     wide = np.zeros((p + l, p + l))
     wide[:p, :p] = axes[:, lost] @ axes[:, lost].T
     whole = known + kappa * wide / WIDE**2 + 1e-13 * np.trace(H) / (p + l) * np.eye(p + l)
@@ -96,7 +103,8 @@ def evidence(fit: Fit) -> Evidence:
     S, blocks = _scores(parts, G)
     middle = S + kappa**2 * (prior + wide / WIDE**2)
     covariance = (G @ middle @ G)[:p, :p]
-    return Evidence(fit.free, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, blocks)
+    value = np.array([getattr(fit.values, name)[j] for name, j in fit.free])
+    return Evidence(fit.free, value, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, blocks)
 
 
 def units(fit: Fit) -> Array:
@@ -142,12 +150,90 @@ def _scores(parts: Sequence[tuple[Array, Array]], G: Array) -> tuple[Array, int]
     return S * (count - 1) / count, count
 
 
-def confounded(evidence: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
-    """Undetermined directions as sparse combinations: the quantities of each, and SI changes that leave the positions as they are.
+@dataclass(frozen=True, eq=False)
+class Undetermined:
+    """A combination of quantities that the records do not determine.
 
-    Reduced row echelon form: every combination has a quantity that is in no other.
+    Args:
+        parameters: (quantity, joint) that take part.
+        direction: SI change of each, in one proportion.
+        exact: no position changes with it; otherwise by less than the error that is left.
     """
-    N = evidence.undetermined.copy()
+
+    parameters: tuple[Name, ...]
+    direction: Array
+    exact: bool
+
+
+def confounded(evidence: Evidence) -> list[Undetermined]:
+    """What the records do not determine, in combinations that have names where there are such.
+
+    Directions of which the records say nothing at all are spanned exactly.  Those that hardly show mix joints at random, so every
+    joint's are taken for themselves: what its quantities can be whatever the others are.
+    """
+    nothing = evidence.spread >= WIDEST
+    joints = sorted({j for _, j in evidence.free})
+    exact = evidence.undetermined[nothing]
+    out = [(row, True) for row in _combinations(evidence, exact, joints, SAME, CLEAR)]
+    weak = evidence.spread[~nothing, None] * evidence.undetermined[~nothing]
+    for j in joints:
+        mine = np.array([joint == j for _, joint in evidence.free])
+        _, lengths, axes = np.linalg.svd(np.where(mine, weak, 0.0), full_matrices=False)
+        rows = axes[lengths > UNTOLD]
+        inside = np.array([row for row, _ in out if not np.any(row[~mine])]).reshape(-1, len(mine))
+        out += [(row, False) for row in _combinations(evidence, _without(rows, inside), [j], SAME_WEAK, CLEAR_WEAK)]
+    combinations = []
+    for row, is_exact in out:
+        chosen = np.flatnonzero(row)
+        direction = (row * evidence.unit)[chosen]
+        combinations.append(Undetermined(tuple(evidence.free[i] for i in chosen), direction, is_exact))
+    return combinations
+
+
+def _combinations(evidence: Evidence, space: Array, joints: Sequence[int], same: float, clear: float) -> list[Array]:
+    """Sparse vectors that span a space of directions (k, p): those with names first, the rest in reduced row echelon form."""
+    out = list[Array]()
+    for candidate in _candidates(evidence, joints):
+        v = candidate / np.linalg.norm(candidate)
+        if len(space) and np.linalg.norm(v - space.T @ (space @ v)) < same:
+            out.append(candidate)
+            space = _without(space, v[None])
+    rest = _echelon(space)
+    return out + [np.where(np.abs(row) > clear * np.abs(row).max(), row, 0.0) for row in rest]
+
+
+def _candidates(evidence: Evidence, joints: Sequence[int]) -> list[Array]:
+    """A quantity alone; the two dampings against each other; the scale of all torques of a joint, then of all joints."""
+    place = {name: i for i, name in enumerate(evidence.free)}
+    out = list(np.eye(len(place))[[i for name, i in place.items() if name[1] in joints]])
+    for j in joints:
+        if {("kd", j), ("viscous", j)} <= set(place):
+            change = np.zeros(len(place))
+            change[place["kd", j]], change[place["viscous", j]] = 1.0, -1.0
+            out.append(change / evidence.unit)
+    torque = np.array([QUANTITIES[name].torque for name, _ in evidence.free])
+    scale = np.where(torque & np.isfinite(evidence.value), evidence.value / evidence.unit, 0.0)
+    parts = [[j] for j in joints] + ([list(joints)] if len(joints) > 1 else [])
+    for part in parts:
+        mine = np.where([j in part for _, j in evidence.free], scale, 0.0)
+        if all(("kp", j) in place for j in part):
+            out.append(mine)
+    return out
+
+
+def _without(space: Array, vectors: Array) -> Array:
+    """Orthonormal directions of a space across some vectors that lie in it, or close to it."""
+    if not len(space) or not len(vectors):
+        return space
+    coordinates = space @ np.linalg.qr(vectors.T)[0]
+    axes, lengths, _ = np.linalg.svd(coordinates)
+    used = int(np.sum(lengths > 0.5))
+    return np.asarray(axes[:, used:].T @ space)
+
+
+def _echelon(N: Array) -> Array:
+    """Reduced row echelon form: every row has a quantity that is in no other."""
+    N = N.copy()
     for row in range(len(N)):
         rest = np.abs(N[row:])
         at, pivot = divmod(int(np.argmax(rest)), rest.shape[1])
@@ -155,8 +241,4 @@ def confounded(evidence: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
         N[row] /= N[row, pivot]
         others = np.arange(len(N)) != row
         N[others] -= np.outer(N[others, pivot], N[row])
-    out = []
-    for row in N:
-        chosen = np.flatnonzero(np.abs(row) > CLEAR * np.abs(row).max())
-        out.append((tuple(evidence.free[i] for i in chosen), (row * evidence.unit)[chosen]))
-    return out
+    return N

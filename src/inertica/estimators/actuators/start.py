@@ -5,6 +5,9 @@
 Divided by kp this has the command error, which is known best, on the left, and 1/kp as the coefficient of the rigid torque.  All
 signals pass the same low-pass filter; the delay is the one with the smallest residual.  Filters are cheap and none suits all logs:
 every cut-off gives a start of its own, and simulation decides between them.
+
+A delay and a damping both let positions lag, and with noisy derivatives the regression prefers the damping: a local minimum of the
+output error, too, that no descent leaves.  So some starts share the whole lag between the two in fixed proportions.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from inertica.robot.model import Robot
 CUTOFFS = (0.5, 0.25, 0.12, 0.06)
 """Cut-offs that are tried, in parts of the Nyquist frequency."""
 
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of the lag of a position behind its command that further starts take for a delay."""
+
 DELAY_STEP, MOST_DELAYS = 0.25, 80
 """Delays that are tried lie this part of a sampling interval apart, further where there would be too many."""
 
@@ -45,7 +51,7 @@ class _Smooth:
 def starts(
     robot: Robot, links: Array, records: Sequence[Record], stated: ActuatorValues, known: frozenset[tuple[str, int]], hold: Hold
 ) -> list[ActuatorValues]:
-    """Values to begin with, one set per cut-off that the records are long enough for.
+    """Values to begin with: one set per cut-off, and one per share of the lag that may be a delay.
 
     Args:
         robot: joints that influence each other.
@@ -56,7 +62,10 @@ def starts(
         hold: of commands between samples.
     """
     even = [_even(record) for record in records]
-    return [_at_cutoff(robot, links, even, stated, known, hold, share) for share in CUTOFFS]
+    searched = [_at_cutoff(robot, links, even, stated, known, hold, share, None) for share in CUTOFFS]
+    if all(("delay", j) in known for j in range(robot.n)):
+        return searched
+    return searched + [_at_cutoff(robot, links, even, stated, known, hold, CUTOFFS[1], late) for late in SHARES]
 
 
 def rigid_torque(robot: Robot, links: Array, q: Array, dq: Array, ddq: Array) -> Array:
@@ -87,13 +96,14 @@ def _even(record: Record) -> Record:
 
 def _at_cutoff(
     robot: Robot, links: Array, records: Sequence[Record], stated: ActuatorValues, known: frozenset[tuple[str, int]],
-    hold: Hold, share: float,
+    hold: Hold, share: float, late: float | None,
 ) -> ActuatorValues:  # fmt: skip
+    """Values by regression at one cut-off; `late` is the share of the lag that is a delay, None for what leaves least."""
     sos = butter(2, share, output="sos")
     smooth = [_smooth(robot, links, record, sos, share) for record in records]
     values = stated
     for j in range(robot.n):
-        values = _joint(j, records, smooth, values, known, hold, sos)
+        values = _joint(j, records, smooth, values, known, hold, sos, late)
     return values
 
 
@@ -114,11 +124,11 @@ def _filtered(x: Array, sos: Array) -> Array:
 
 def _joint(
     j: int, records: Sequence[Record], smooth: Sequence[_Smooth], stated: ActuatorValues, known: frozenset[tuple[str, int]],
-    hold: Hold, sos: Array,
+    hold: Hold, sos: Array, late: float | None,
 ) -> ActuatorValues:  # fmt: skip
     """The values of one joint by regression, everything else as stated."""
     period = float(np.median([record.period for record in records]))
-    delays = np.array([stated.delay[j]]) if ("delay", j) in known else _delays(records, j, period)
+    delays = np.array([stated.delay[j]]) if ("delay", j) in known else _delays(records, j, period, late)
     commands = [_delayed(_filtered(_command(record, j, hold), sos), delays / record.period) for record in records]
     error = np.concatenate([(u - s.q[:, j : j + 1])[s.inside] for u, s in zip(commands, smooth, strict=True)])
     dq, ddq, rigid, inertia = (
@@ -188,9 +198,11 @@ def _nothing() -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
 
 
-def _delays(records: Sequence[Record], j: int, period: float) -> Array:
+def _delays(records: Sequence[Record], j: int, period: float, late: float | None) -> Array:
     """Delays to try: the position cannot follow the command later than their correlation says, a sample is left for noise."""
     lag = max(_lag(record, j) for record in records)
+    if late is not None:
+        return np.array([late * period * lag])
     return period * np.arange(-1.0, lag + 2.0, max(DELAY_STEP, (lag + 3.0) / MOST_DELAYS))
 
 

@@ -39,12 +39,13 @@ from inertica.estimators.gpu_rows import gpu_products
 from inertica.estimators.iteration import IterationHistory
 from inertica.estimators.observe import Observations, Rows
 from inertica.experiment.track import Replay
+from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
 
-FAST = 500.0
-"""Sampling rate in Hz from which differences of positions are good enough as they are."""
+FINE = 100.0
+"""Samples in a period of the motion's band from which differences, off by (2 pi / 100)^2 / 6, are good enough."""
 
 FLIPPED = 0.05
 """Share of a row that may come from samples whose direction of motion the filter changed."""
@@ -77,7 +78,7 @@ class Iv(Iterated):
 
     def _iterate(self, run: ClosedLoopFit, replays: list[Replay]) -> Estimate:
         sigma = run.problem.observations.checked().sigmas
-        distorts = any(m.rate < FAST or not isinstance(m.recipe.filter, Unfiltered) for m in run.problem.motions)
+        distorts = any(not isinstance(m.recipe.filter, Unfiltered) or _coarse(m) for m in run.problem.motions)
         distorted = distorts if self.undistort is None else self.undistort
         watch: IterationHistory | None = None
         at = run.start  # what the replays were simulated with
@@ -100,6 +101,11 @@ class Iv(Iterated):
             replays, at = following
         step, pair = last_pair
         return run.estimate(self.name, watch, step, pair.evidence(step, self.hac), {})
+
+
+def _coarse(motion: Motion) -> bool:
+    """Whether differences of the positions are off by more than a little."""
+    return motion.rate < FINE * widest_position_band(motion.q, motion.dt)
 
 
 def _undistorted(problem: Problem, simulated: Observations, replays: list[Replay]) -> Observations:

@@ -37,9 +37,6 @@ UNEXPLAINED = 0.5
 NUDGE = 0.1
 """Change of a gain's logarithm by which its effect is told: what counts as wrong, so that jumps of friction are small beside it."""
 
-FAST = 2000.0
-"""Control rate in Hz from which Euler steps are tried."""
-
 CLOSE = 0.02
 """Relative difference of torques up to which Euler steps serve for differences."""
 
@@ -131,7 +128,7 @@ def _gain_responses(
     friction on both sides of a reversal and make noise of it.  A gain whose change makes the loop unstable has the response zero.
     """
     points = np.vstack([np.zeros(unknown.size), NUDGE * np.eye(unknown.size)])
-    for tried in ("euler", integrator) if coarse.loop.rate >= FAST else (integrator,):
+    for tried in ("euler", integrator):
         replays, stable = coarse.by(tried)(np.tile(beta, (len(points), 1)), unknown.simulated(points))
         if stable[0] and all(_apart(r.tau[0], n.tau[0]) < CLOSE for r, n in zip(replays, nominal, strict=True)):
             break

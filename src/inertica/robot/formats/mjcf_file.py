@@ -27,8 +27,10 @@ from inertica.robot.xmlfile import Document, Element, children, describe, line_o
 Pose = tuple[Matrix, Vector]
 
 WORLD = "world"
-SYMBOLS = {"Ia": "armature", "Fv": "damping", "Fc": "friction"}
-ATTRIBUTE = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
+SYMBOLS = {"Ia": "armature", "Fv": "damping", "Fc": "friction", "Ks": "stiffness"}
+ATTRIBUTE = {"armature": "armature", "friction": "frictionloss", "springref": "springref"}
+POLYNOMIAL = {"damping": "nonlinear damping", "stiffness": "the nonlinear part of the spring (stiffness)"}
+"""Attributes that may be polynomials, of which only the linear coefficient is read, and what the rest is."""
 
 
 def read_mjcf(path: str | Path) -> Tree:
@@ -137,9 +139,11 @@ class _Reader:
     def set_joint(self, edits: Edits, joint: str, values: Mapping[str, float]) -> None:
         item = self.joint_items[joint]
         for what, value in values.items():
-            name = ATTRIBUTE[what]
-            # damping may be a polynomial; only its linear coefficient is ours
-            higher = self.settings.attributes(item.element, item.childclass).get(name, "").split()[1:]
+            name = ATTRIBUTE.get(what, what)
+            attributes = self.settings.attributes(item.element, item.childclass)
+            higher = attributes.get(name, "").split()[1:] if what in POLYNOMIAL else []
+            if what == "springref" and attributes.get("type", "hinge") == "hinge" and self.settings.degrees:
+                value = math.degrees(value)
             edits.set(item.element, name, " ".join([repr(value), *higher]))
 
     def link_element(self, link: str) -> Element | None:
@@ -233,9 +237,12 @@ class _Reader:
         ref = settings.angle(ref) if kind == "hinge" else ref
         joint = TreeJoint(name, parent, link, "revolute" if kind == "hinge" else "prismatic", axis=axis, line=line_of(element))
         joint = _placed(joint, pose, self._anchor(item, attributes), ref)
-        stated = {k: settings.number(element, attributes, a) for k, a in ATTRIBUTE.items() if k != "damping"}
-        stated |= {"damping": self._damping(name, element, attributes)} | self._limits(element, attributes, kind)
-        return joint.stating(stated)
+        stated = {k: settings.number(element, attributes, a) for k, a in ATTRIBUTE.items()}
+        stated |= {what: self._linear(name, element, attributes, what) for what in POLYNOMIAL}
+        stated["springref"] = settings.angle(stated["springref"]) if kind == "hinge" else stated["springref"]
+        if np.any(settings.numbers(element, attributes, "springdamper", 2, (0.0, 0.0))):
+            self.notes.append(f"springdamper of joint '{name}' (line {element.sourceline}) is not read.")
+        return joint.stating(stated | self._limits(element, attributes, kind))
 
     def _axis(self, name: str, item: Item, attributes: Attributes) -> Vector:
         axis = self.settings.numbers(item.element, attributes, "axis", 3, (0.0, 0.0, 1.0))
@@ -251,13 +258,13 @@ class _Reader:
         position = self.settings.numbers(item.element, attributes, "pos", 3, ORIGIN)
         return np.array(compose(*item.pose, IDENTITY, position)[1])
 
-    def _damping(self, name: str, element: Element, attributes: Attributes) -> float:
-        for what in ("damping", "stiffness"):
-            higher = self.settings.numbers(element, attributes, what, None, ())[1 if what == "damping" else 0 :]
-            if np.any(higher):
-                term = "nonlinear damping" if what == "damping" else "the spring (stiffness)"
-                self.notes.append(f"{term[0].upper()}{term[1:]} of joint '{name}' (line {element.sourceline}) is not read.")
-        return float(self.settings.numbers(element, attributes, "damping", None, (0.0,))[0])
+    def _linear(self, name: str, element: Element, attributes: Attributes, what: str) -> float:
+        """The first coefficient of what may be a polynomial; a note on others."""
+        first, *higher = self.settings.numbers(element, attributes, what, None, (0.0,))
+        if np.any(higher):
+            words = POLYNOMIAL[what]
+            self.notes.append(f"{words[0].upper()}{words[1:]} of joint '{name}' (line {element.sourceline}) is not read.")
+        return float(first)
 
     def _limits(self, element: Element, attributes: Attributes, kind: str) -> dict[str, float]:
         out: dict[str, float] = {}

@@ -1,4 +1,5 @@
-"""A new MJCF file of a robot, for results whose model came in another format: joints, inertias, armature, damping, friction, gravity.
+"""A new MJCF file of a robot, for results whose model came in another format: joints, inertias, armature, damping, friction,
+springs, gravity.
 
 Shapes for drawing and contact are not converted; every body has one joint, links that do not move are part of the one that carries
 them.
@@ -18,17 +19,18 @@ from inertica.escape import xml_comment
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.model import IDENTITY, ORIGIN, Joint, Matrix, Robot
+from inertica.robot.terms import Spring
 from inertica.robot.writeback import MARK, label_texts, numbers
 
 WORLD = "world"
-FILL = {"armature": "Ia", "damping": "Fv", "frictionloss": "Fc"}
+FILL = {"armature": "Ia", "damping": "Fv", "frictionloss": "Fc", "stiffness": "Ks"}
 
 
 def mjcf_text(parameters: Parameters, labels: Mapping[str, str] | None = None) -> str:
     """The file as text.
 
     Args:
-        parameters: of links, and Ia, Fv, Fc by name where the layout has them; every link must be a body that can exist.
+        parameters: of links, and Ia, Fv, Fc, Ks by name where the layout has them; every link must be a body that can exist.
         labels: parameter name -> trust label, written as a comment into each body.
     """
     robot = parameters.layout.robot
@@ -101,7 +103,8 @@ def _joint(robot: Robot, j: int, parameters: Parameters) -> str:
         name = f"{symbol}{j + 1}"
         value = parameters[name] if name in parameters.layout.names else 0.0
         text += f' {attribute}="{value!r}"' if value else ""
-    return text + "/>"
+    rest = next((t.rest for t in parameters.layout.terms if isinstance(t, Spring) and t.at == j), 0.0)
+    return text + (f' springref="{rest!r}"/>' if rest else "/>")
 
 
 def quaternion_of(rotation: Matrix) -> Array:

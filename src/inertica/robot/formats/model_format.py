@@ -6,7 +6,7 @@ Adding a format: one file in this folder with a `ModelFormat`, and one line in `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from inertica.robot.description import Description, Source
 from inertica.robot.layout import Parameters
 from inertica.robot.options import plain_layout
 from inertica.robot.shapes import Solid
+from inertica.robot.terms import Spring
 from inertica.robot.tree import Placed, Tree, reduce
 from inertica.robot.yamlfile import parse_yaml
 
@@ -28,7 +29,7 @@ Drawn = dict[str, Any]
 LinkSolids = Callable[[Placed], Sequence[Solid]]
 """The solids of one link of a file, in the frame of the robot link that it is placed in."""
 
-WORDS = {"Ia": "drive inertia", "Fv": "viscous friction", "Fc": "Coulomb friction"}
+WORDS = {"Ia": "drive inertia", "Fv": "viscous friction", "Fc": "Coulomb friction", "Ks": "springs"}
 """What formats may have a place for besides links."""
 
 
@@ -101,7 +102,7 @@ class ModelFormat:
         read: the robot of a file or, where the format has trees, of a part of it.
         write: puts values into a copy of the file that a description came from, with trust labels (parameter name -> label) as
             comments; returns notes on what the format cannot hold.
-        holds: symbols of drive and friction parameters that have a place in the file (Ia, Fv, Fc).
+        holds: symbols of parameters of joints that have a place in the file (Ia, Fv, Fc, Ks).
         states_laws: the file takes the keys of a robot card (friction, armature, terms, constraints), so it can hold any law.
         bodies: links that programs accept in it.
         create: text of a new file for a robot that came in any format; None where values only go into a copy.
@@ -170,14 +171,17 @@ def describe_tree(tree: Tree, format: str, part: Part) -> Description:
         part: that is the robot.
     """
     reduced = reduce(tree, root=part.root, tip=part.tip, joints=part.joints, gravity=part.gravity)
-    layout = plain_layout(reduced.robot)
     n = reduced.robot.n
+    layout = plain_layout(reduced.robot)
+    springs = tuple(Spring(j, float(reduced.springref[j])) for j in range(n) if reduced.stiffness[j])
+    layout = replace(layout, terms=(*layout.terms, *springs))
     values: dict[str, float] = {}
     for j in range(n):
         values |= dict(zip(layout.names[layout.link(j)], np.asarray(reduced.tens, float)[j], strict=True))
     for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
         values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
-    source = Source(format, tree.path, root=part.root, tip=part.tip, joints=part.joints, movable=reduced.movable)
+    values |= {f"Ks{t.at + 1}": float(reduced.stiffness[t.at]) for t in springs}
+    source = Source(format, tree.path, None, part.root, part.tip, part.joints, reduced.movable, reduced.sliding)
     return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
 
 

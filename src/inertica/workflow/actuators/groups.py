@@ -55,13 +55,13 @@ class Judged(Group):
     def of(cls, group: Group, coarse: Group) -> Judged:
         """The evidence of a fit in short steps; what is left of the error of its steps, judged by a fit in longer ones, counts, too.
 
-        A reversal inside a step makes an error in proportion to the step: r / (1 - r) of what changes between steps in a ratio r.
+        The rule of the steps is of second order: r^2 / (1 - r^2) of what changes between steps in a ratio r is left.
         """
         found = evidence(group.fit)
         ratio = group.fit.runs.finest / coarse.fit.runs.finest
         if ratio < 1.0 and group.fit.free == coarse.fit.free:
             change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in found.free])
-            left = np.where(found.alone, change * ratio / (1.0 - ratio), 0.0)
+            left = np.where(found.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
             found = replace(found, covariance=found.covariance + np.outer(left, left))
         return cls(group.joints, group.fit, found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -82,17 +83,12 @@ def _quantity(name: str, value: float, std: float, alone: bool, rival: float) ->
 def combinations(setup: Setup, group: Judged) -> list[Combination]:
     """What the records do not tell of a group of joints."""
     out = []
-    for parameters, direction in confounded(group.evidence):
-        at = [(name, group.joints[k]) for name, k in parameters]
-        values = [float(getattr(group.fit.values, name)[k]) for name, k in parameters]
-        relative = [
-            float(d) / max(v, 1e-300) if QUANTITIES[name].positive else float(d)
-            for (name, _), v, d in zip(parameters, values, direction, strict=True)
-        ]
-        text = words.combination(at, relative, setup.names)
-        names, joints = tuple(name for name, _ in at), tuple(j + 1 for _, j in at)
+    for found in confounded(group.evidence):
+        names, joints = tuple(name for name, _ in found.parameters), tuple(group.joints[k] + 1 for _, k in found.parameters)
         listed = tuple(f"{name} {j}" for name, j in zip(names, joints, strict=True))
-        out.append(Combination(listed, text, tuple(float(d) for d in direction), names, joints))
+        direction = tuple(float(d) for d in found.direction)
+        bare = Combination(listed, "", direction, names, joints, found.exact)
+        out.append(replace(bare, text=words.sentences([bare], setup.names)[0]))
     return out
 
 

@@ -22,6 +22,9 @@ FEWEST = 50
 STILL = 1e-3
 """Share of the largest motion of all joints of a kind up to which a joint counts as held."""
 
+PUSHED = 0.1
+"""Share of the largest motion up to which a joint without commands may give way to what the others do to it."""
+
 DRIFT = 2.0
 """Sampling intervals, beside the lag itself, by which the lag of the positions may change along a log."""
 
@@ -71,7 +74,7 @@ def check(found: Sequence[Record], names: Sequence[str]) -> tuple[int, ...]:
                 f"{commanded[j]:.3g}; is the column of another signal, or was the drive off?",
                 joint=name,
             )
-        if constant and not still:
+        if constant and moved[j] > PUSHED * moved.max():
             raise InputError(
                 f"{found[0].name}: the command of joint {j + 1} ({name}) is constant while the joint moves by {moved[j]:.3g}; name "
                 'the column of its position targets in the card: columns: {qr: "NAME_{}"}',

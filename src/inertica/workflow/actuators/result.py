@@ -71,6 +71,7 @@ class Combination:
         text: what is determined and what would tell them apart, one sentence.
         direction: SI changes of each, in one proportion, that leave the simulated positions as they are.
         quantities, joints: of each, joints by their 1-based numbers.
+        exact: no position changes with it; otherwise by less than the error that is left.
     """
 
     parameters: tuple[str, ...]
@@ -78,6 +79,7 @@ class Combination:
     direction: tuple[float, ...]
     quantities: tuple[str, ...]
     joints: tuple[int, ...]
+    exact: bool = True
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
 
 def _combination(saved: Mapping[str, Any]) -> Combination:
     lists = {key: tuple(saved[key]) for key in ("parameters", "direction", "quantities", "joints")}
-    return Combination(text=saved["text"], **lists)
+    return Combination(text=saved["text"], exact=bool(saved.get("exact", True)), **lists)
 
 
 def _quantity(saved: Mapping[str, Any], name: str) -> Quantity:

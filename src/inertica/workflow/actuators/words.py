@@ -10,82 +10,61 @@ from inertica.workflow.actuators.result import Combination
 SHORT = {"viscous": "viscous friction", "coulomb": "Coulomb friction", "zero": "zero", "torque_limit": "torque limit"}
 
 WHY = {
-    "delay": "the commands change too slowly beside the error that is left",
-    "coulomb": "the joint seldom reverses",
     "armature": "the joint accelerates too little, or its link is too uncertain beside it",
-    "torque_limit": "it is hardly reached",
+    "viscous": "the joint moves too slowly",
+    "coulomb": "the joint seldom reverses",
+    "delay": "the commands change too slowly",
+    "zero": "the joint hardly moves",
     "kp": "nothing known is moved by it",
+    "kd": "the joint moves too slowly",
+    "torque_limit": "it is hardly reached",
 }
 
-
-def combination(parameters: Sequence[tuple[str, int]], relative: Sequence[float], names: Sequence[str]) -> str:
-    """What is determined of quantities that the logs cannot tell apart.
-
-    Args:
-        parameters: (quantity, joint).
-        relative: change of each along the direction that changes no position, as a share of itself where it cannot be negative.
-        names: of the joints.
-    """
-    joints = list(dict.fromkeys(j for _, j in parameters))
-    kinds = [name for name, _ in parameters]
-    if len(joints) == 1:
-        return _of_joints(kinds, _alike(relative), [f"{joints[0] + 1} ({names[joints[0]]})"])
-    listed = _listed([f"{_short(name)} {j + 1}" for name, j in parameters])
-    where = _listed([f"{j + 1} ({names[j]})" for j in joints])
-    if _is_scale(kinds, _alike(relative)):
-        return f"joints {where}: only ratios of {listed} are determined: {_SCALE}"
-    return f"joints {where}: {listed} are determined only together; state one of them"
+SCALE = "state kp in N m/rad (--kp, or loop: in the card), or hang a known mass on the joint"
 
 
 def sentences(found: Sequence[Combination], names: Sequence[str]) -> list[str]:
-    """Every combination in words, joints of which the same is true in one sentence."""
-    alike: dict[tuple[str, ...], list[Combination]] = {}
-    out = []
+    """What the logs do not tell, one sentence for all joints of which the same is true."""
+    kinds: dict[tuple[str, ...], list[int]] = {}
+    together: list[str] = []
     for c in found:
-        if len(set(c.joints)) == 1:
-            alike.setdefault(tuple(sorted(c.quantities)), []).append(c)
+        joints = list(dict.fromkeys(c.joints))
+        quantities = list(dict.fromkeys(c.quantities))
+        if len(c.quantities) == 1:
+            kinds.setdefault(("alone", quantities[0]), []).extend(joints)
+        elif set(quantities) == {"kd", "viscous"} and len(joints) == 1:
+            kinds.setdefault(("damping",), []).extend(joints)
+        elif _is_scale(c):
+            kinds.setdefault(("scale",), []).extend(joints)
         else:
-            out.append(c.text)
-    for same in alike.values():
-        if len(same) == 1:
-            out.append(same[0].text)
-            continue
-        joints = sorted({c.joints[0] for c in same})
-        shares = [_alike(c.direction) for c in same]
-        out.append(_of_joints(same[0].quantities, all(shares), [f"{j} ({names[j - 1]})" for j in joints]))
+            words = [_short(q) if len(joints) == 1 else f"{_short(q)} {j}" for q, j in zip(c.quantities, c.joints, strict=True)]
+            together.append(f"{_listed(words)} of {_joints(joints, names)}")
+    order = sorted(kinds.items(), key=lambda kind: ("scale", "damping", "alone").index(kind[0][0]))
+    out = [_sentence(kind, _joints(joints, names)) for kind, joints in order]
+    if together:
+        out.append(f"determined only together: {'; '.join(together)}")
     return out
 
 
-_SCALE = (
-    "the links say too little of the scale of torques; state kp in N m/rad (loop: in the card), or hang a known mass on the joint"
-)
-
-
-def _of_joints(kinds: Sequence[str], alike: bool, joints: Sequence[str]) -> str:
-    """The same of each of some joints."""
-    where = f"joint{'s' * (len(joints) > 1)} {_listed(joints)}: "
-    listed = _listed([_short(name) for name in kinds])
-    if len(kinds) == 1:
-        why = WHY.get(kinds[0], "the motion does not show it")
-        return f"{where}{listed} is not determined: {why}; state it, or record steps and faster motion"
-    if set(kinds) == {"kd", "viscous"}:
+def _sentence(kind: tuple[str, ...], where: str) -> str:
+    if kind[0] == "scale":
+        return f"{where}: only ratios to kp are determined, such as armature/kp: {SCALE}"
+    if kind[0] == "damping":
         return (
-            f"{where}only the sum of kd and viscous friction is determined: both brake in proportion to the speed; state kd, or reach "
-            "the torque limit in a log"
+            f"{where}: only the sum of kd and viscous friction is determined: both brake in proportion to the speed; state kd, or "
+            "reach the torque limit in a log"
         )
-    if _is_scale(kinds, alike):
-        ratios = [f"{_short(name)}/kp" for name in dict.fromkeys(kinds) if name != "kp"]
-        return f"{where}only ratios are determined, such as {_listed(ratios)}: {_SCALE}"
-    return f"{where}{listed} are determined only together; state one of them"
+    return f"{where}: {_short(kind[1])} is not determined: {WHY[kind[1]]}"
 
 
-def _alike(changes: Sequence[float]) -> bool:
-    """Whether all change in one direction."""
-    return min(changes) > 0.0 or max(changes) < 0.0
+def _is_scale(c: Combination) -> bool:
+    alike = min(c.direction) > 0.0 or max(c.direction) < 0.0
+    return alike and "kp" in c.quantities and all(QUANTITIES[name].torque for name in c.quantities)
 
 
-def _is_scale(kinds: Sequence[str], alike: bool) -> bool:
-    return alike and "kp" in kinds and all(QUANTITIES[name].torque for name in kinds)
+def _joints(joints: Sequence[int], names: Sequence[str]) -> str:
+    which = sorted(set(joints))
+    return f"joint{'s' * (len(which) > 1)} {_listed([f'{j} ({names[j - 1]})' for j in which])}"
 
 
 def _short(name: str) -> str:

@@ -16,14 +16,12 @@ from inertica.escape import one_line
 from inertica.robot.cardwrite import armature_flags, coupling_entries, is_writable, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
 from inertica.robot.drives import Armature
-from inertica.robot.formats.model_format import ModelFormat
+from inertica.robot.formats.model_format import WORDS, ModelFormat
 from inertica.robot.formats.table import format_of
-from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms, friction_text, with_shapes
+from inertica.robot.friction import Coulomb, FrictionLaw, Offset, Viscous, friction_terms, friction_text, with_shapes
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
-from inertica.robot.terms import Term
-
-WORDS = {"Ia": "armature", "Fv": "viscous friction", "Fc": "Coulomb friction"}
+from inertica.robot.terms import Spring, Term
 
 EXTRA = ".extra.yaml"
 """What the sidecar's name ends in, after the name of the model file without its suffix."""
@@ -60,21 +58,39 @@ def held(parameters: Parameters, format: ModelFormat, source: Path | None = None
     layout, symbols = parameters.layout, format.holds
     robot = layout.robot
     kinds: dict[str, type[Term]] = {"Ia": Armature, "Fv": Viscous, "Fc": Coulomb}
-    plain = Layout(robot, tuple(kinds[s](j) for s in symbols for j in range(robot.n)))  # type: ignore[call-arg]
+    terms = [kinds[s](j) for s in symbols if s in kinds for j in range(robot.n)]  # type: ignore[call-arg]
+    springs, offsets = _springs(parameters) if "Ks" in symbols else ((), set())
+    plain = Layout(robot, (*terms, *springs))
     placed = {p.name for t in layout.terms for p in t.parameters if is_plain(t, p.name)}
     values = parameters.on(plain)
     values = values.replaced({name: 0.0 for name in plain.names if _is_drive(plain, name) and name not in placed})
     bodies = {name for j in range(robot.n) for name in layout.names[layout.link(j)]}
     places = set(plain.names) & placed
-    left = [n for n in layout.names if n not in bodies | places and parameters[n]]
+    left = [n for n in layout.names if n not in bodies | places | offsets and parameters[n]]
     return Held(values, (*left, *_constants(layout.terms)))
 
 
 def is_plain(term: Term, name: str) -> bool:
-    """Whether a parameter of a term is armature, viscous or Coulomb friction as XML formats mean them."""
+    """Whether a parameter of a term is armature, friction or a spring as XML formats mean them."""
     if isinstance(term, Armature):
         return term.shared_with is None
+    if isinstance(term, Spring):
+        return True
     return isinstance(term, FrictionLaw) and name in term.plain
+
+
+def _springs(parameters: Parameters) -> tuple[tuple[Spring, ...], set[str]]:
+    """The springs of a result, and the names of offsets that they hold: Ks (q - rest) + off is a spring with another rest."""
+    layout = parameters.layout
+    offsets = {t.at: parameters[f"off{t.at + 1}"] for t in layout.terms if isinstance(t, Offset)}
+    out, held_offsets = [], set[str]()
+    for spring in (t for t in layout.terms if isinstance(t, Spring)):
+        stiffness = parameters[f"Ks{spring.at + 1}"]
+        if stiffness > 0.0 and spring.at in offsets:
+            spring = replace(spring, rest=spring.rest - offsets[spring.at] / stiffness)
+            held_offsets.add(f"off{spring.at + 1}")
+        out.append(spring)
+    return tuple(out), held_offsets
 
 
 def words(format: ModelFormat) -> str:

@@ -19,6 +19,7 @@ from inertica.robot.formats.table import creating_format, format_named, format_o
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.model import EARTH, Robot
+from inertica.robot.terms import Spring
 from inertica.robot.tree import Tree
 from inertica.workflow.export.exported import ExportedModel, Lost
 from inertica.workflow.export.held import Held, held, is_sidecar, sidecar_path, sidecar_text
@@ -194,10 +195,14 @@ def _read_again(description: Description, written: Path, form: ModelFormat) -> D
 def _difference(wanted: Parameters, again: Description, target: Path) -> float:
     """Compares the torques of the file, read again, with those of what it was to hold."""
     robot = again.robot.with_gravity(wanted.layout.robot.gravity)  # gravity is compared on its own
-    got = again.prior.on(replace(wanted.layout, robot=robot))
+    rests = {t.at: t for t in again.layout.terms if isinstance(t, Spring)}
+    terms = tuple(rests.get(t.at, t) if isinstance(t, Spring) else t for t in wanted.layout.terms)
+    got = again.prior.on(replace(wanted.layout, robot=robot, terms=terms))
     states = _states(robot)
     ours = np.asarray(Engine(wanted.layout).inverse_dynamics(*states, wanted.values, wanted.shapes))
-    same = geometry(robot) == geometry(wanted.layout.robot)  # an equal one has its kernels compiled already
+    same = (
+        geometry(robot) == geometry(wanted.layout.robot) and terms == wanted.layout.terms
+    )  # an equal one has its kernels compiled already
     theirs = np.asarray(Engine(wanted.layout if same else got.layout).inverse_dynamics(*states, got.values, got.shapes))
     difference = float(np.abs(ours - theirs).max() / max(np.abs(ours).max(), 1e-300))
     if not difference <= AGREEMENT:

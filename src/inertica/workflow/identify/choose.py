@@ -21,6 +21,7 @@ from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.physical.geometry_prior import usable_prior, weighed
 from inertica.physical.stated import stated
+from inertica.preprocessing.edge import usual_cutoff
 from inertica.preprocessing.filters import Unfiltered, named_filter
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -334,7 +335,7 @@ def _with_stated_laws(description: Description, names: Sequence[str] | None) -> 
     """The robot with the friction laws that the user fixed."""
     if names is None:
         return description
-    laws = [law(name, j) for j in range(description.robot.n) for name in names]
+    laws = [law(name, j, description.robot) for j in range(description.robot.n) for name in names]
     check_laws(laws)
     return replace(with_laws(description, laws).with_loads(), friction_stated=True)
 
@@ -351,7 +352,8 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     more: list[Choice] = []
     velocities = (s.velocity,) if s.velocity else None
     if s.filter is not None and s.filter != "butterworth":
-        recipe = replace(recipe, filter=named_filter(s.filter, s.cutoff, min(log.rate for log in inputs.logs)))
+        cutoff = s.cutoff if s.cutoff is not None or s.filter == "none" else usual_cutoff(logs)
+        recipe = replace(recipe, filter=named_filter(s.filter, cutoff, min(log.rate for log in inputs.logs)))
         choice = Choice.given("filter", f"{s.filter}, velocity: {recipe.velocity}")
     elif s.cutoff is not None:
         sources = velocities or velocity_sources(logs)

@@ -23,7 +23,7 @@ from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.model import Robot
-from inertica.robot.natural import levers
+from inertica.robot.natural import standstill
 from inertica.workflow.identify.choice import Notes, Say
 from inertica.workflow.identify.replay import own_reference
 from inertica.workflow.identify.representative import Part, representative
@@ -36,9 +36,6 @@ T = TypeVar("T")
 
 IDENTIFICATION, HOLD_OUT = "identification", "hold-out"
 """Data sets: what is fitted, and what a second fit leaves out where there is no validation log."""
-
-STILL = 1e-3
-"""rad, or lengths of the longest link on sliding joints; a joint whose position stays within this does not move."""
 
 SIGNAL = {"q": "position", "tau": "torque"}
 
@@ -193,7 +190,7 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> tuple[int, ...]:
                     joint=log.joints[empty[0]],
                 )
             ends[symbol].append(np.array([low, high]))
-    moves = np.any([high - low > STILL * levers(robot) for low, high in ends["q"]], axis=0)
+    moves = np.any([high - low > standstill(robot) for low, high in ends["q"]], axis=0)
     if not moves.any():
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")
     for j, name in enumerate(logs[0].joints):

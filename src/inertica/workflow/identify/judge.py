@@ -17,6 +17,8 @@ from inertica.physical.cone import SolveError
 from inertica.preprocessing.motion import Motion
 from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
+from inertica.robot.model import Robot
+from inertica.robot.natural import standstill
 from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import LackOfFit, lack_of_fit
 from inertica.validation.residuals import Residual
@@ -26,7 +28,7 @@ from inertica.workflow.identify.before import Before, before, headline_set
 from inertica.workflow.identify.choice import Say
 from inertica.workflow.identify.fit import Fitted, identified
 from inertica.workflow.identify.hold_out import HoldOut
-from inertica.workflow.identify.inputs import HOLD_OUT, IDENTIFICATION, STILL
+from inertica.workflow.identify.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.identify.prediction import engine_of, judged, with_correction
 from inertica.workflow.identify.replay import driven_log, loop_gains
 from inertica.workflow.identify.representative import LONG, in_one_piece
@@ -61,7 +63,12 @@ def judge(fitted: Fitted, say: Say) -> Identification:
         speeds=_fastest(used), gravity=chosen.mount, motions=motions,
         shape_std=chosen.shapes, before=came_in, correction=fitted.added, standstill=fitted.standstill,
     )  # fmt: skip
-    warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(found), *_about_motion(inputs.logs))
+    warnings = (
+        *notes.warnings,
+        *_about_speeds(slow),
+        *_about_values(found),
+        *_about_motion(inputs.logs, inputs.description.robot),
+    )
     return replace(found, warnings=warnings)
 
 
@@ -174,7 +181,8 @@ def _about_values(result: Identification) -> list[str]:
     return [*out, *result.masses.warnings]
 
 
-def _about_motion(logs: Sequence[Log]) -> list[str]:
+def _about_motion(logs: Sequence[Log], robot: Robot) -> list[str]:
     ends = [extremes(log.signals["q"]) for log in logs if "q" in log.signals]
-    still = [str(j + 1) for j in range(logs[0].n) if ends and all(high[j] - low[j] < STILL for low, high in ends)]
+    within = standstill(robot)
+    still = [str(j + 1) for j in range(logs[0].n) if ends and all(high[j] - low[j] < within[j] for low, high in ends)]
     return [f"joint {', '.join(still)} does not move in the logs; its friction and inertia are not determined"] if still else []

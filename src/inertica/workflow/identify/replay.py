@@ -15,6 +15,7 @@ from inertica.estimators.closed_loop.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log
+from inertica.preprocessing.edge import usual_cutoff
 from inertica.preprocessing.filters import Butterworth, Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.other_rate import for_logs
@@ -42,9 +43,9 @@ def prediction_motion(
 
 
 def measured_motion(recipe: Recipe, log: Log) -> Motion:
-    """A log with position, prepared; where the recipe has no filter, as that of logs without position, by the papers' default."""
+    """A log with position, prepared; where the recipe has no filter, as that of logs without position, by a wide one."""
     velocity = recipe.velocity if log.dq is not None else "differences"
-    chosen = Butterworth() if isinstance(recipe.filter, Unfiltered) else recipe.filter
+    chosen = Butterworth(usual_cutoff([log])) if isinstance(recipe.filter, Unfiltered) else recipe.filter
     return prepare(log, replace(for_logs(replace(recipe, filter=chosen), [log]), velocity=velocity))
 
 

@@ -27,6 +27,7 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
+from inertica.preprocessing.edge import usual_cutoff
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
 from inertica.workflow.identify.inputs import LogLike, described, read_one
@@ -110,7 +111,7 @@ def fit_loop(
         logs: files or logs, with measured position and reference; with torque if possible.
         rate: control rate in Hz; the rate of the logs when not given.
         law: pd, cascade or cascade-pi; whichever fits better when not given, cascade-pi where the log shows its integral.
-        cutoff: of the filter that all signals pass; 50 Hz, less for slow logs, by default.
+        cutoff: of the filter that all signals pass; twenty times the band of the motion, at most a fifth of the rate, by default.
         references: trajectories, one for all logs or one each; the logs' columns when not given.
 
     Examples:
@@ -124,7 +125,7 @@ def fit_loop(
     if len(references) not in (0, 1, len(logs)):
         raise InputError(f"{len(references)} reference trajectories for {len(logs)} logs; state one, or one each")
     own = [references[min(k, len(references) - 1)] if references else None for k in range(len(logs))]
-    parts = [Signals(description, log, cutoff, r) for log, r in zip(recorded, own, strict=True)]
+    parts = [Signals(description, log, cutoff or usual_cutoff(recorded), r) for log, r in zip(recorded, own, strict=True)]
     used = rate or float(np.mean([p.motion.rate for p in parts]))
     fits = {name: [fitted(name, parts, j, used) for j in range(description.robot.n)] for name in ([law] if law else known)}
     size = np.linalg.norm(np.concatenate([p.tau[p.use] for p in parts]), axis=0)

@@ -18,6 +18,7 @@ from inertica.errors import InputError
 from inertica.estimators.covariance import correlation_time
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
+from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.filters import Butterworth, Filter, differentiated
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -32,8 +33,9 @@ Array = NDArray[np.float64]
 Fitted = tuple[Array, Array, float]
 """Coefficients of position error and velocity (error), then ki where the law integrates; their standard deviations; the residual."""
 
-FIRST_RATE = 10.0
-"""1/s: of the integral whose instruments the first pass uses; the second uses what the first found."""
+RATES = (1e-3, 1e2)
+"""Least and largest rate of an integral that instruments are made for, in radians per period of the motion's band, at which the first
+pass begins; the second takes what the first found."""
 
 STEPS = 20
 """Gauss-Newton steps at most."""
@@ -42,10 +44,10 @@ STEPS = 20
 class Signals:
     """Signals of one log, all through the same filter, and the instruments."""
 
-    def __init__(self, description: Description, log: Log, cutoff: float | None, reference: Trajectory | None) -> None:
+    def __init__(self, description: Description, log: Log, cutoff: float, reference: Trajectory | None) -> None:
         log.need("q")
         self.source = "recorded" if "tau" in log.signals else "prior model"
-        recipe = Recipe(filter=Butterworth(cutoff=cutoff) if cutoff else Butterworth(), standstill=None)
+        recipe = Recipe(filter=Butterworth(cutoff=cutoff), standstill=None)
         if self.source == "recorded":
             self.motion = prepare(log, recipe)
         else:  # a torque to go through the same preparation, replaced below
@@ -125,7 +127,8 @@ def _integrating(law: str, parts: Sequence[Signals], j: int, y: Array, period: f
     X = np.concatenate([p.columns(law, j)[p.use] for p in parts])
     S = np.concatenate([p.integrals(law, j, period)[p.use] for p in parts])
     C = _constants(parts)
-    rate = FIRST_RATE
+    motion = 2.0 * np.pi * max(widest_position_band(p.qr, p.motion.dt) for p in parts)
+    rate = motion
     with one_thread():
         for _ in range(2):
             Z = np.concatenate([np.column_stack([p.instruments[:, j], p.slow(j, rate)])[p.use] for p in parts])
@@ -144,7 +147,7 @@ def _integrating(law: str, parts: Sequence[Signals], j: int, y: Array, period: f
                 a, ki, c = a + step[:3], ki + float(step[3]), c + step[4:]
                 if abs(step[3]) <= 1e-10 * abs(ki) and np.linalg.norm(step[:3]) <= 1e-10 * np.linalg.norm(a):
                     break
-            rate = float(np.clip(ki, 1e-2, 1e3))
+            rate = float(np.clip(ki, RATES[0] * motion, RATES[1] * motion))
         r = y - (X + ki * S) @ a - C @ c
         J = np.column_stack([Xq + ki * Sq, Sq @ a, Cq])[:, [0, 1, 3, 2, *range(4, 4 + C.shape[1])]]
         return _judged(J, y, r, np.array([a[0], a[1], ki]), 3)

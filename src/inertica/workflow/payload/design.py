@@ -21,11 +21,11 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import flange
 from inertica.robot.layout import Parameters
-from inertica.robot.outline import DENSITY
+from inertica.robot.outline import DENSITY, arm_size
 from inertica.workflow.identify.result import Result
 
 BALL = 0.05
-"""m; radius of gyration of the load that torque limits are kept with, and least radius of what is kept clear for it."""
+"""Lengths of the arm; radius of gyration of the load that torque limits are kept with, and least radius of what is kept clear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +75,15 @@ class Purpose:
             result = _loaded(robot_from)
             robot, noise, known = _information(result, base), tuple(float(s) for s in result.estimate.sigma), True
         carrying = description if robot_from is None else known_robot(description, result)
+        least = BALL * arm_size(description)
         if mass is not None:
             if not mass > 0.0:
                 raise InputError(f"the mass of the load should be a number of kg greater than zero, not {mass:g}")
             values = np.array(carrying.prior.values)
-            ball = inertia.from_com(mass, np.zeros(3), mass * BALL**2 * np.eye(3))
+            ball = inertia.from_com(mass, np.zeros(3), mass * least**2 * np.eye(3))
             values[carrying.layout.link(at.body.link)] += inertia.change_frame(ball, at.body.rotation, at.body.position)
             carrying = replace(carrying, prior=carrying.prior.with_values(values))
-        radius = BALL if mass is None else max(BALL, (0.75 * mass / (math.pi * DENSITY)) ** (1.0 / 3.0))
+        radius = least if mass is None else max(least, (0.75 * mass / (math.pi * DENSITY)) ** (1.0 / 3.0))
         body = (at.body.link, np.array(at.body.position, float), radius)
         return cls(LoadDeterminant(_independent(B[:, felt]), own_friction(base), robot), carrying, noise, names, known, body)
 

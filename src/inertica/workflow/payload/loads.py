@@ -31,6 +31,8 @@ from inertica.identifiability.labels import FIXED
 from inertica.physical.body import possible_body
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
+from inertica.robot.natural import NaturalUnits
+from inertica.robot.terms import RigidBody
 from inertica.robot.yamlfile import Item, read_yaml
 from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Choice
@@ -46,6 +48,9 @@ Array = NDArray[np.float64]
 NONE = "none"
 GIVEN = 1e-6
 """Relative standard deviation that a known parameter of a load counts with beside unknown ones."""
+
+LEAST = 1e-3
+"""Natural units of the robot that a known parameter counts for at least, so that a stated zero has a standard deviation, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +165,9 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
     load, values = problem.loads[name], found.loads[name]
     g, place = 1.0 / found.factors, problem.places[name]
     which = problem.n + np.arange(place.start, place.stop)
-    C = np.diag(np.where(load.known, (GIVEN * np.maximum(np.abs(values), 1e-3)) ** 2, 0.0))
+    natural = NaturalUnits.of(robot.description.layout, robot.description.prior.values)
+    least = LEAST * np.array([natural.size(p.unit) for p in RigidBody(0, "p").parameters])
+    C = np.diag(np.where(load.known, (GIVEN * np.maximum(np.abs(values), least)) ** 2, 0.0))
     free = np.flatnonzero(~load.known)
     C[np.ix_(free, free)] = joint_covariance(problem, g, found.theta, found.sigma, which)
     svd = resolved(problem, g, found.theta, found.sigma)
