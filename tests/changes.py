@@ -159,6 +159,20 @@ def permuted_columns(columns: Columns) -> Sequence[Columns]:
     return [{names[k]: columns[names[k]] for k in np.random.default_rng(PERMUTED).permutation(len(names))}]
 
 
+def named_joints(names: Sequence[str]) -> Callable[[Columns], Sequence[Columns]]:
+    """Columns carry the names of joints instead of numbers, the joints in another order than the model's."""
+    words = {"q": "position", "dq": "velocity", "tau": "effort"}
+
+    def change(columns: Columns) -> Sequence[Columns]:
+        order = np.random.default_rng(PERMUTED).permutation(len(names))
+        assert list(order) != sorted(order)
+        signals = [symbol for symbol in words if f"{symbol}1" in columns]
+        renamed = {f"{names[j]}_{words[symbol]}": columns[f"{symbol}{j + 1}"] for j in order for symbol in signals}
+        return [{"t": columns["t"], **renamed}]
+
+    return change
+
+
 def cut_in_two(columns: Columns) -> Sequence[Columns]:
     """The first half in one file, the second in another."""
     half = np.arange(len(columns["t"])) < len(columns["t"]) // 2

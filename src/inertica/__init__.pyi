@@ -98,6 +98,7 @@ from inertica.workflow.calls import (
     simulate as simulate,
     watch as watch,
 )
+from inertica.workflow.grade import grade as grade
 from inertica.workflow.identify.compare import compare as compare
 from inertica.workflow.payload.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
 from inertica.workflow.export.exchange import (

@@ -36,6 +36,7 @@ POSITIONAL = {
     "fleet": ["no-result", "none-either"],
     "fit-loop": ["no.yaml", "no.csv"],
     "friction": ["no.yaml", "no.csv"],
+    "grade": ["no.urdf"],
     "identify": ["no.yaml", "no.csv"],
     "import-cad": ["no.yaml", "no.csv", "-o", "out.yaml"],
     "loads": ["no.yaml", "no-experiment.yaml"],

@@ -11,7 +11,7 @@ import pair
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.robot.load import load
-from inertica.robot.terms import Counterbalance
+from inertica.robot.terms import Counterbalance, Spring
 from inertica.workflow.export.exchange import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
 
 
@@ -75,6 +75,18 @@ def test_to_and_from_mujoco(tmp_path):
     again = from_mujoco(spec)
     assert rigid(again.prior, q, dq, ddq) == pytest.approx(rigid(description.prior, q, dq, ddq), abs=1e-9)
     assert again.source.path.is_file()
+
+
+def test_springs_go_to_mujoco_and_back(tmp_path):
+    (tmp_path / "pair.xml").write_text(pair.MJCF)
+    plain = load(tmp_path / "pair.xml")
+    springs = plain.with_terms((*plain.layout.terms, Spring(0, 0.4), Spring(1, -0.2)))
+    values = springs.prior.replaced({"Ks1": 30.0, "Ks2": 4.0})
+    again = from_mujoco(to_mujoco(values))
+    q, dq, ddq = np.random.default_rng(2).normal(size=(3, 5, 2))
+    assert rigid(again.prior, q, dq, ddq) == pytest.approx(rigid(values, q, dq, ddq), abs=1e-8)
+    with pytest.warns(match="a Pinocchio model has no place for Ks1, Ks2"):
+        to_pinocchio(values)
 
 
 def test_what_has_no_place_is_told():

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 import inertica as ia
 import mujoco_arm
-from changes import HARMLESS, LATE_VELOCITY, LOW_PASSED, Change, Columns, read, unchanged, write
+from changes import HARMLESS, LATE_VELOCITY, LOW_PASSED, Change, Columns, named_joints, read, unchanged, write
 from inertica.identifiability.labels import DETERMINED
 from inertica.logs.simulated import marked
 from inertica.robot.description import Description
@@ -191,6 +191,11 @@ def test_intervals_of_the_untouched_arm_hold_the_truth(arm: Reference) -> None:
 @pytest.mark.parametrize("change", [c for c in HARMLESS if c.name in FAST], ids=by_name)
 def test_arm_of_another_engine(arm: Reference, change: Change, tmp_path: Path) -> None:
     assert_harmless(arm, change, tmp_path)
+
+
+def test_joints_named_in_another_order(arm: Reference, tmp_path: Path) -> None:
+    names = ia.load(arm.recording.robot).robot.joint_names
+    assert_harmless(arm, Change("joints by name", named_joints(names), exact=True), tmp_path)
 
 
 @pytest.mark.slow

@@ -41,6 +41,7 @@ COMMANDS = {
     "fleet": "results of several robots of one type in one table, with what differs from robot to robot",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "friction": "bristle friction with memory (LuGre) of every joint, with the links",
+    "grade": "how a model file stands: possible links, plausible masses, drives, friction, torque of a log",
     "identify": "dynamic parameters of a robot from recorded motion",
     "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",

@@ -12,6 +12,9 @@ import pytest
 import inertica as ia
 from inertica.cli.main import main
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.robot.terms import Spring
+from inertica.workflow.actuators.judged import warnings_of
+from inertica.workflow.actuators.known import Setup, known_values
 from inertica.workflow.actuators.result import ActuatorsResult
 from mujoco_servos import Servos, command, off_by, quadruped, random_servos, simulate, write_model
 
@@ -122,6 +125,17 @@ def test_a_torque_limit_that_was_reached(tmp_path: Path) -> None:
 def bad(leg: tuple, **signals: object) -> ia.Log:
     fitted = leg[2]
     return replace(fitted, signals={**fitted.signals, **signals})
+
+
+def test_springs_of_the_model_are_said_to_be_left_out(leg: tuple) -> None:
+    plain = ia.load(leg[0])
+    springs = plain.with_terms((*plain.layout.terms, Spring(1, 0.3)))
+    for description, sentences in ((plain, 0), (replace(springs, prior=springs.prior.replaced({"Ks2": 4.0})), 1)):
+        setup = Setup(description, known_values(description, None, None, None), np.full(3, 0.1), target=None)  # type: ignore[arg-type]
+        said = [
+            sentence for sentence in warnings_of(setup, []) if "Ks2" in sentence and "not in the simulated motion" in sentence
+        ]
+        assert len(said) == sentences
 
 
 def test_bad_logs_end_in_a_sentence(leg: tuple) -> None:

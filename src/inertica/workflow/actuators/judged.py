@@ -11,6 +11,7 @@ from inertica.estimators.actuators.evidence import confounded
 from inertica.estimators.actuators.fit import NEAR_ZERO, sizes
 from inertica.estimators.actuators.start import rigid_torque
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.robot.cardwrite import other_terms
 from inertica.workflow.actuators import words
 from inertica.workflow.actuators.groups import Judged
 from inertica.workflow.actuators.known import Setup
@@ -112,7 +113,9 @@ def scale(setup: Setup, group: Judged) -> str:
 
 def warnings_of(setup: Setup, groups: Sequence[Judged]) -> list[str]:
     """What users should know before they trust the values."""
-    out = []
+    description = setup.description
+    springs = [p.name for t in other_terms(description.layout) for p in t.parameters if description.prior[p.name]]
+    out = [f"{', '.join(springs)} of {description.name} are not in the simulated motion"] if springs else []
     active = frozenset[int]().union(*(g.active for g in groups))
     unmoved = [f"{j + 1} ({name})" for j, name in enumerate(setup.names) if j not in active]
     if unmoved:

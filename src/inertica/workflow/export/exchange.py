@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from inertica.robot.cardwrite import limits_entry
 from inertica.robot.description import Description
 from inertica.robot.formats.mjcf import MJCF
 from inertica.robot.formats.mjcf_write import WORLD, mjcf_text
+from inertica.robot.formats.model_format import ModelFormat
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Joint, Limits, Robot, matrix, squared_up, vector
@@ -35,6 +37,9 @@ from inertica.writing import write_whole
 
 Array = NDArray[np.float64]
 Model = Result | Description | Parameters | str | Path
+
+PINOCCHIO = replace(MJCF, holds=("Ia", "Fv", "Fc"))
+"""What its models have a place for: as MJCF, but no springs."""
 
 HUGE = 1e300
 """Limits beyond this are none; Pinocchio writes the largest number there is."""
@@ -51,7 +56,7 @@ def to_pinocchio(model: Model) -> Any:
         3
     """
     pin = optional("pinocchio", "a Pinocchio model", "pin")
-    parameters = _plain(model, "a Pinocchio model")
+    parameters = _plain(model, "a Pinocchio model", PINOCCHIO)
     robot = parameters.layout.robot
     out = pin.Model()
     out.name = robot.name
@@ -86,21 +91,21 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     robot, tens = _robot_of(pin, model)
     drives = {"Ia": model.armature, "Fv": model.damping, "Fc": getattr(model, dry_friction_field(model))}
-    layout = held(Layout(robot).zeros(), MJCF).parameters.layout
+    layout = held(Layout(robot).zeros(), PINOCCHIO).parameters.layout
     values = {name: float(v) for j, ten in enumerate(tens) for name, v in zip(layout.names[layout.link(j)], ten, strict=True)}
     values |= {f"{symbol}{j + 1}": float(x) for symbol, xs in drives.items() for j, x in enumerate(xs)}
     return _kept(mjcf_text(layout.zeros("pinocchio").replaced(values)), robot.name, file, robot.joint_names, robot.limits)
 
 
 def to_mujoco(model: Model) -> Any:
-    """A `mujoco.MjSpec` with the same links, armature, damping, friction loss, gravity and limits; shapes are not converted.
+    """A `mujoco.MjSpec` with the same links, armature, damping, friction loss, springs, gravity and limits; shapes are not converted.
 
     Examples:
         >>> ia.to_mujoco("card.yaml").compile().nv
         3
     """
     mujoco = optional("mujoco", "an MjSpec")
-    return mujoco.MjSpec.from_string(mjcf_text(_plain(model, "an MjSpec")))
+    return mujoco.MjSpec.from_string(mjcf_text(_plain(model, "an MjSpec", MJCF)))
 
 
 def from_mujoco(spec: Any, file: str | Path | None = None) -> Description:
@@ -119,11 +124,11 @@ def from_mujoco(spec: Any, file: str | Path | None = None) -> Description:
     return _kept(own.to_xml(), str(own.modelname or "robot"), file)
 
 
-def _plain(model: Model, what: str) -> Parameters:
-    """Values of what links, armature, viscous and Coulomb friction can say; the rest is told."""
+def _plain(model: Model, what: str, form: ModelFormat) -> Parameters:
+    """Values of what has a place; the rest is told."""
     own = load(model) if isinstance(model, (str, Path)) else model
     parameters = own.prior if isinstance(own, Description) else own.parameters if isinstance(own, Result) else own
-    parts = held(parameters, MJCF)
+    parts = held(parameters, form)
     if parts.left:
         warnings.warn(ModelWarning(f"{what} has no place for {', '.join(parts.left)}"), stacklevel=3)
     return parts.parameters
