@@ -122,6 +122,8 @@ from inertica.workflow.payload.online import online_payload as online_payload, p
 from inertica.workflow.payload.result import Payload as Payload
 from inertica.workflow.identify.result import Identification as Identification, Result as Result
 from inertica.workflow.identify.settings import Settings as Settings
+from inertica.workflow.observe.monitor import ContactMonitor as ContactMonitor, observer as observer
+from inertica.workflow.observe.program import write_observer as write_observer
 from inertica.workflow.simulate_options import SimulateOptions as SimulateOptions
 from inertica.workflow.identify.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
 

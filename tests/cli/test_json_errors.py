@@ -40,6 +40,7 @@ POSITIONAL = {
     "identify": ["no.yaml", "no.csv"],
     "import-cad": ["no.yaml", "no.csv", "-o", "out.yaml"],
     "loads": ["no.yaml", "no-experiment.yaml"],
+    "observe": ["no-result", "no.csv"],
     "payload": ["no.yaml", "--unloaded", "no.csv", "--loaded", "no.csv"],
     "predict": ["no-result", "no.csv"],
     "reduce": ["no.yaml", "no.csv"],

@@ -89,7 +89,10 @@ def test_springs_and_the_offsets_beside_them_are_held_by_mjcf(tmp_path):
     """MuJoCo's own spring is ours; an offset beside it is another rest, one without a spring and a counterbalance are said."""
     described, values = with_springs(tmp_path)
     written = export_model(pair.result_on(described, values), tmp_path / "out.xml", "mjcf")
-    assert written.notes == ("MJCF has no place for off3, Kbs3; they are in out.extra.yaml, a card that adds them",)
+    assert written.notes == (
+        "springs of out.xml (joint 1, 2) are stiffness and springref, which MuJoCo reads and Pinocchio does not",
+        "MJCF has no place for off3, Kbs3; they are in out.extra.yaml, a card that adds them",
+    )
     assert [(lost.what, lost.joint) for lost in written.lost] == [("offset", 2), ("counterbalance", 2)]
     rng = np.random.default_rng(1)
     q, dq, ddq = rng.uniform(-1.5, 1.5, (3, 40, 3))

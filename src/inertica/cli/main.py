@@ -45,6 +45,7 @@ COMMANDS = {
     "identify": "dynamic parameters of a robot from recorded motion",
     "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",
+    "observe": "external torques and contacts of a robot that a result knows, from a log or as samples come",
     "payload": "mass, centre and inertia of a load, from records without and with it",
     "predict": "torques of a saved result on another log, with residuals",
     "reduce": "base parameters that a motion determines, chosen by singular values, and their estimate",

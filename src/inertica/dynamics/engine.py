@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.arrays import ArraySamples, regressor_function
+from inertica.dynamics.flow import momentum, momentum_flow
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model, Reduction
 from inertica.dynamics.products import InstrumentProducts, MotionPair
@@ -87,6 +88,13 @@ class Engine(Model):
         for e, (i, j) in enumerate(_lower(self.n)):
             M[:, i, j] = M[:, j, i] = flat[:, e]
         return M
+
+    def momentum_and_flow(
+        self, q: ArrayLike, dq: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """(N, n) generalised momentum p = M dq, and (N, n) what bodies add: tau = dp/dt + flow + friction and other terms."""
+        both = self._evaluate(self._momentum, self.motion(q=q, dq=dq) | self._values(chi, shapes))
+        return both[:, : self.n], both[:, self.n :]
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None
@@ -174,6 +182,14 @@ class Engine(Model):
             return [M[i][j] for i, j in _lower(self.n)]
 
         return self._function("mass", lower, "q chi shapes", len(_lower(self.n)))
+
+    @cached_property
+    def _momentum(self) -> SampleFunction:
+        def both(x: Symbols) -> list[Symbol]:
+            p, flow = (f(self.equations, x["q"], x["dq"], x["chi"], x["shapes"]) for f in (momentum, momentum_flow))
+            return [x["q"][0].graph.symbol(value) for value in (*p, *flow)]
+
+        return self._kernel("momentum", both, "q dq chi shapes")
 
     @cached_property
     def _tangent(self) -> SampleFunction:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Literal
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.equations import Equations
+from inertica.dynamics.flow import rates
 from inertica.dynamics.kernels import Array, Kernel, SampleFunction, Symbols, traced
-from inertica.dynamics.trace import Symbol, differentiate
+from inertica.dynamics.trace import Symbol
 from inertica.scalars import Scalar
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def momentum_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[
     """P and B, n rows each."""
     P = momentum_regressor(e, q, dq, shapes)
     rest = e.regressor(q, dq, [0.0] * len(dq), shapes)
-    return P, [[y - rate for y, rate in zip(*rows, strict=True)] for rows in zip(rest, _rates(P, q, dq), strict=True)]
+    return P, [[y - rate for y, rate in zip(*rows, strict=True)] for rows in zip(rest, rates(P, q, dq), strict=True)]
 
 
 def energy_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[Symbol]) -> tuple[Rows, Rows]:
@@ -103,13 +104,13 @@ def energy_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[Sy
     E: Rows = [[0.5 * _sum(dq[i] * P[i][k] for i in range(n)) for k in range(e.layout.size)]]
     with_velocity, at_rest = (e.regressor(q, rate, [0.0] * n, shapes) for rate in (dq, [0.0] * n))
     inertial = {k for _, where in e.layout.bodies for k in range(where.start, where.stop)}
-    (rates,) = _rates(E, q, dq)
+    (stored_rates,) = rates(E, q, dq)
     flow: list[Scalar] = []
     # columns of rigid bodies by gravity alone, the others by the difference of power and rate of energy
     for k in range(e.layout.size):
         rows = at_rest if k in inertial else with_velocity
         power = _sum(dq[i] * rows[i][k] for i in range(n))
-        flow.append(power if k in inertial else power - rates[k])
+        flow.append(power if k in inertial else power - stored_rates[k])
     return E, [flow]
 
 
@@ -120,14 +121,6 @@ def momentum_regressor(e: Equations, q: Sequence[Scalar], dq: Sequence[Scalar], 
     zero = [0.0] * len(dq)
     accelerated, rest = (weightless.regressor(q, zero, rate, shapes) for rate in (dq, zero))
     return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(accelerated, rest, strict=True)]
-
-
-def _rates(rows: Rows, q: list[Symbol], dq: list[Symbol]) -> Rows:
-    """Rates of rows when q moves at dq and dq stays."""
-    graph = q[0].graph
-    flat = [graph.symbol(value) for row in rows for value in row]
-    rates = iter(differentiate(flat, dict(zip(q, dq, strict=True))))
-    return [[next(rates) for _ in row] for row in rows]
 
 
 def _sum(values: Iterator[Scalar]) -> Scalar:

@@ -63,6 +63,15 @@ class ControlLaw(ABC):
         """(n,) torque per position error and per velocity (error) of slow motion."""
 
     @classmethod
+    def servo(cls, gain: Mapping[str, Array]) -> dict[str, Array]:
+        """What stated gains say of a servo that is commanded positions, as far as they go, (n,) each: `kp`, `kd`, `torque_limit`, and
+        the `viscous` friction that it adds."""
+        if cls.memory or not set(cls.gains) <= set(gain):
+            return {}
+        stiffness, damping = cls.stiffness_damping(gain)
+        return {"kp": stiffness, "kd": damping}
+
+    @classmethod
     def integral_rate(cls, gain: Mapping[str, Array]) -> Array:
         """(n,) 1/s at which the integral settles; infinite without one."""
         return np.full(np.shape(gain[cls.gains[0]]), np.inf)
@@ -187,11 +196,81 @@ class CascadePI(ControlLaw):
         return Cascade.gains_of(stiffness, damping)
 
 
+@dataclass(frozen=True)
+class DcMotor(ControlLaw):
+    """tau = k i,  i = (V - k dq) / R,  V = clip(kp (qr - q) - kd dq, +-voltage): the position loop commands a DC motor's voltage.
+
+    k is the torque constant in N m/A and the back-EMF in V s/rad, gear included; kp and kd are in V/rad and V s/rad.  The torque is
+    that of a servo of stiffness k kp / R whose limit is the stall torque, and of a viscous friction k^2 / R.
+    """
+
+    formula = "tau = k (V - k dq) / R, V = kp (qr - q) - kd dq, |V| <= voltage, |tau| <= k current_limit"
+    gains: ClassVar[tuple[str, ...]] = ("kp", "kd", "voltage", "torque_constant", "resistance", "current_limit")
+    torque_gains = ()
+    bounds = ("current_limit",)
+    usual = (("kd", 0.0), ("current_limit", np.inf))
+    references = ("q",)
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        stiffness, damping = self._volts(gain)
+        volts = clip(stiffness * (reference["q"] - q) - damping * dq, 0.0 - gain["voltage"], gain["voltage"])
+        current = (volts - gain["torque_constant"] * dq) / gain["resistance"]
+        return gain["torque_constant"] * clip(current, 0.0 - gain["current_limit"], gain["current_limit"]), {}
+
+    @classmethod
+    def _volts(cls, gain: Mapping[str, Any]) -> tuple[Any, Any]:
+        """V/rad and V s/rad of the position loop."""
+        return gain["kp"], gain["kd"]
+
+    @classmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        found = cls.servo(gain)
+        return found["kp"], found["kd"] + found["viscous"]
+
+    @classmethod
+    def servo(cls, gain: Mapping[str, Array]) -> dict[str, Array]:
+        if set(cls.gains) <= set(gain):
+            per_volt = gain["torque_constant"] / gain["resistance"]
+            stiffness, damping = cls._volts(gain)
+            limit = np.minimum(per_volt * gain["voltage"], gain["torque_constant"] * gain["current_limit"])
+            return {
+                "kp": per_volt * stiffness, "kd": per_volt * damping, "torque_limit": limit,
+                "viscous": per_volt * gain["torque_constant"],
+            }  # fmt: skip
+        rate = gain[cls.gains[1]]
+        # whatever the motor is: a loop without a rate does not damp
+        return {"kd": np.where(rate == 0.0, 0.0, np.nan)}
+
+
+@dataclass(frozen=True)
+class Servo(DcMotor):
+    """The same with gains of a servo's firmware: PWM = clip(p e - d de, +-1) of the supply, e in encoder counts (`counts` a turn).
+
+    p is in shares of the full PWM per count, d in shares per count per second.
+    """
+
+    formula = "tau = k (PWM voltage - k dq) / R, PWM = p (qr - q) - d dq in counts, |PWM| <= 1"
+    gains = ("p", "d", "counts", "voltage", "torque_constant", "resistance", "current_limit")
+    usual = (("d", 0.0), ("current_limit", np.inf))
+
+    @classmethod
+    def _volts(cls, gain: Mapping[str, Any]) -> tuple[Any, Any]:
+        per_radian = gain["voltage"] * gain["counts"] * (1.0 / (2.0 * np.pi))
+        return gain["p"] * per_radian, gain["d"] * per_radian
+
+
 def _settling(rate: Array) -> Array:
     return np.where(np.asarray(rate) > 0.0, rate, np.inf)
 
 
-LAWS: dict[str, type[ControlLaw]] = {"pd": PD, "pid": PID, "cascade": Cascade, "cascade-pi": CascadePI}
+LAWS: dict[str, type[ControlLaw]] = {
+    "pd": PD,
+    "pid": PID,
+    "cascade": Cascade,
+    "cascade-pi": CascadePI,
+    "dc-motor": DcMotor,
+    "servo": Servo,
+}
 """Control laws by the names robot cards use."""
 
 

@@ -180,3 +180,32 @@ def test_command_line(leg: tuple, tmp_path: Path, capsys: pytest.CaptureFixture[
     fitted.without("qr").write_csv(log)
     assert main(["actuators", str(path), str(log), "--json"]) == 2
     assert "no commands" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+def test_a_servo_by_its_firmware(tmp_path: Path) -> None:
+    """Gains in PWM per count, supply, torque constant and resistance fix the scale; the back-EMF is a part of viscous friction."""
+    rng = np.random.default_rng(11)
+    links = [replace(LEG[1], parent=-1)]
+    k, R, volts, counts, p = 1.2, 2.0, 12.0, 4096.0, 0.004
+    servos = replace(
+        random_servos(rng, 1, 0.4), viscous=np.array([0.05 + k * k / R]), torque_limit=np.array([k * volts / R]),
+        kp=np.array([k / R * volts * p * counts / (2.0 * np.pi)]), kd=np.zeros(1),
+    )  # fmt: skip
+    model = write_model(links, tmp_path / "one.xml")
+    card = tmp_path / "card.yaml"
+    loop = f"{{law: servo, p: {p}, counts: {counts:g}, voltage: {volts:g}, torque_constant: {k}, resistance: {R}}}"
+    card.write_text(f"model: {model.name}\nloop: {loop}\n", encoding="utf-8")
+    log = log_of(servos, links, 6.0, 4)
+    result = ia.actuators(card, [log], threads=1)
+    (joint,) = result.joints
+    assert joint.kp.label == joint.kd.label == joint.torque_limit.label == "stated"
+    assert joint.kp.value == pytest.approx(float(servos.kp[0]))
+    assert joint.torque_limit.value == pytest.approx(k * volts / R)
+    for name in ("armature", "viscous", "coulomb", "delay"):
+        quantity = getattr(joint, name)
+        assert abs(quantity.value - getattr(servos, name)[0]) < 4.0 * quantity.std
+    assert any("back-EMF" in note and f"{k * k / R:.3g}" in note for note in result.notes)
+    # without the motor's constants the loop still says that it does not damp
+    card.write_text(f"model: {model.name}\nloop: {{law: servo, p: {p}, counts: {counts:g}}}\n", encoding="utf-8")
+    (joint,) = ia.actuators(card, [log], threads=1).joints
+    assert joint.kd.label == "stated" and joint.kd.value == 0.0 and joint.viscous.label in ("determined", "weak")

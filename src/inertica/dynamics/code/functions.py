@@ -15,6 +15,7 @@ import numpy as np
 
 from inertica.dynamics import recursions
 from inertica.dynamics.equations import Equations
+from inertica.dynamics.flow import momentum, momentum_flow
 from inertica.dynamics.kernels import Array, Kernel, Symbols, traced
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.robot.layout import Layout
@@ -132,6 +133,14 @@ def functions(model: CodeModel) -> list[Function]:
             coriolis_matrix,
         ),
         function("regressor", "q dq ddq", "Y", (n, P), "matrix with inverse_dynamics = Y p", regressor),
+        function(
+            "momentum", "q dq p", "momentum", (n,), "generalised momentum M dq",
+            lambda x: momentum(equations, x["q"], x["dq"], model.chi(x), shapes),
+        ),
+        function(
+            "momentum_flow", "q dq p", "flow", (n,), "coriolis + gravity - dM/dt dq: torque = d(momentum)/dt + flow + friction",
+            lambda x: momentum_flow(equations, x["q"], x["dq"], model.chi(x), shapes),
+        ),
         function(
             "forward_dynamics", "q dq tau p", "ddq", (n,), "joint accelerations under torques",
             lambda x: equations.forward_dynamics(x["q"], x["dq"], x["tau"], model.chi(x), shapes),

@@ -83,7 +83,7 @@ def actuators(
         Native(threads or os.cpu_count() or 1),
     )  # fmt: skip
     clock.stage("reading")
-    notes: list[str] = []
+    notes = setup.known.notes(setup.names)
     found = [fitted_group(setup, joints, fitted, moving, start, say) for joints in branches(description.robot)]
     groups = [group for group in found if group is not None]
     clock.stage("fit")

@@ -32,15 +32,22 @@ class Known:
     Args:
         values: of all joints; meaningless where not known.
         known: (quantity, joint).
+        back_emf: (n,) viscous friction that the drives make, a part of what is found; zero where nothing is stated.
     """
 
     values: ActuatorValues
     known: frozenset[Name]
+    back_emf: Array
 
     def of(self, joints: Sequence[int]) -> Known:
         place = {j: k for k, j in enumerate(joints)}
         known = frozenset((name, place[j]) for name, j in self.known if j in place)
-        return Known(self.values.joints(list(joints)), known)
+        return Known(self.values.joints(list(joints)), known, self.back_emf[list(joints)])
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """What the stated drives say of what will be found."""
+        shares = [f"{b:.3g} ({name})" for b, name in zip(self.back_emf, names, strict=True) if b > 0.0]
+        return [f"viscous friction holds the back-EMF of the drives, in N m s/rad: {', '.join(shares)}"] if shares else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +89,14 @@ def known_values(description: Description, kp: ArrayLike | None, kd: ArrayLike |
         law, gains = stated_law(loop, n)
         if law not in LAWS or LAWS[law].memory:
             raise InputError(
-                f"{description.name} states the control law '{law}'; actuators are found under laws without memory, such as pd: state "
+                f"{description.name} states the control law '{law}'; actuators are found under laws without memory ("
+                f"{', '.join(name for name, kind in LAWS.items() if not kind.memory)}): state "
                 "loop: {law: pd, kp: [...], kd: [...]}, or leave the loop out so that its stiffness and damping are found"
             )
-        if all(name in gains for name in LAWS[law].gains):
-            found["kp"], found["kd"] = (np.broadcast_to(x, (n,)) for x in LAWS[law].stiffness_damping(gains))
+        found = {name: np.broadcast_to(x, (n,)) for name, x in LAWS[law].servo(gains).items()}
         if "saturation" in loop:
             found["torque_limit"] = np.array(loop["saturation"], float)
+    back_emf = found.pop("viscous", np.zeros(n))
     for name, value in (("kp", kp), ("kd", kd), ("torque_limit", limit)):
         if value is not None:
             array = np.asarray(value, float)
@@ -106,7 +114,7 @@ def known_values(description: Description, kp: ArrayLike | None, kd: ArrayLike |
         rest = np.inf if name == "torque_limit" else 1.0
         values[name] = np.where(np.isfinite(array), array, rest)
     usual: dict[str, ArrayLike] = {"kp": 1.0}
-    return Known(ActuatorValues.of(n, **usual | values), frozenset(known))
+    return Known(ActuatorValues.of(n, **usual | values), frozenset(known), back_emf)
 
 
 def links_deviation(description: Description, links: Sequence[int | str], stated: float | None) -> Array:

@@ -85,7 +85,8 @@ def export_code(
 ) -> ExportedCode:
     """Write a robot's dynamics as a program that needs nothing but the language's own library.
 
-    Functions: inverse_dynamics, gravity, coriolis, friction, mass_matrix, coriolis_matrix, regressor, forward_dynamics.
+    Functions: inverse_dynamics, gravity, coriolis, friction, mass_matrix, coriolis_matrix, regressor, momentum, momentum_flow,
+    forward_dynamics.
 
     Args:
         model: a result or its folder, a description, or what `load` reads.
@@ -107,10 +108,8 @@ def export_code(
     layout = values.layout
     Equations(layout).require_linear("code of its dynamics")
     base = base_model(layout) if parameters == "base" else None
-    program, notes = _program(values, base, baked, identifier(name or layout.robot.name))
-    q, dq, ddq = states(layout.robot.n, STATES)
-    tau = np.asarray(Engine(layout).inverse_dynamics(q, dq, ddq, values))
-    expected = Expected(q, dq, ddq, tau)
+    program, notes = program_of(values, base, baked, identifier(name or layout.robot.name))
+    expected = expected_torques(values)
     files = c_files(program, expected) if language == "c" else python_files(program)
     with whole_folder(folder, last=list(files)[-1]) as temporary:
         for file, text in files.items():
@@ -120,6 +119,12 @@ def export_code(
     return ExportedCode(
         Path(folder), _sources_first(files), language, names, len(program.model.retained), baked, difference, notes
     )
+
+
+def expected_torques(values: Parameters) -> Expected:
+    """Random motions and their torques by the engine, which a program is held against."""
+    q, dq, ddq = states(values.layout.robot.n, STATES)
+    return Expected(q, dq, ddq, np.asarray(Engine(values.layout).inverse_dynamics(q, dq, ddq, values)))
 
 
 def _sources_first(files: dict[str, str]) -> tuple[str, ...]:
@@ -137,7 +142,8 @@ def _values(model: Result | Description | str | Path) -> Parameters:
     return load(model).prior
 
 
-def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str) -> tuple[CodeProgram, tuple[str, ...]]:
+def program_of(values: Parameters, base: BaseModel | None, baked: bool, name: str) -> tuple[CodeProgram, tuple[str, ...]]:
+    """The functions of a robot under a name, and what to know about its values."""
     layout = values.layout
     notes: tuple[str, ...] = ()
     if not np.any(values.values):

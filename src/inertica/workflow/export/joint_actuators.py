@@ -187,7 +187,9 @@ def _of_identify(result: Result) -> JointActuators:
     notes = written.notes
     if loop is not None:
         law, gains = stated_law(loop, n)
-        if law in LAWS and not LAWS[law].memory and all(name in gains for name in LAWS[law].gains):
-            kp, kd = LAWS[law].stiffness_damping(gains)
-            values = values.changed(kp=kp, kd=kd, torque_limit=np.asarray(loop.get("saturation", np.inf), float))
+        servo = LAWS[law].servo(gains) if law in LAWS else {}
+        if {"kp", "kd"} <= set(servo) and np.isfinite(servo["kd"]).all():
+            limit = np.asarray(loop.get("saturation", servo.get("torque_limit", np.inf)), float)
+            viscous = values.viscous + servo.get("viscous", 0.0)
+            values = values.changed(kp=servo["kp"], kd=servo["kd"], torque_limit=limit, viscous=viscous)
     return JointActuators(result.description, held.prior, values, None, content, notes, "inertica identify")

@@ -251,6 +251,11 @@ def _sidecar(
     left = list(held(parameters, form, description.source.path).left)
     left += [LEANING] if _leans(description, again) else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
+    if springs := _springs(parts, form):
+        joints = ", ".join(springs)
+        notes += (
+            f"springs of {path.name} (joint {joints}) are stiffness and springref, which MuJoCo reads and Pinocchio does not",
+        )
     bristles = result.bristles if result.bristles is not None and result.bristles.found else None
     if not left and bristles is None:
         if is_sidecar(extra, path):
@@ -272,6 +277,12 @@ def _sidecar(
     if lost:
         notes += (f"no file can hold {', '.join(lost)}, which a function in Python multiplies",)
     return notes, extra
+
+
+def _springs(parts: Held, form: ModelFormat) -> list[str]:
+    """Joints (from 1) whose springs are in a file that does not state laws."""
+    springs = [t for t in parts.parameters.layout.terms if isinstance(t, Spring) and not form.states_laws]
+    return [str(t.at + 1) for t in springs if parts.parameters[f"Ks{t.at + 1}"]]
 
 
 def _lost(
