@@ -223,7 +223,7 @@ class _Decision:
         return self.data.left_out(weights, -g).error <= (1.0 + ALIKE) * self.data.left_out(weights, g).error
 
     def _possible_links_allow(self, g: Array) -> bool:
-        """Whether links that could exist clearly predict data left out better under g or its opposite than under the file's gravity."""
+        """Whether links that could exist clearly predict data left out better under g or its opposite than as it is."""
         return any(self._possible_links_prefer(sign * g, self.file) for sign in (1.0, -1.0))
 
     def _possible_links_prefer(self, g: Array, other: Array) -> bool:
