@@ -67,7 +67,7 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
     from inertica.dynamics.closed_loop import ClosedLoop
     from inertica.dynamics.cuda.target import Cuda
     from inertica.dynamics.engine import Engine
-    from inertica.dynamics.simulate import checked_runs
+    from inertica.dynamics.simulate import RunOptions, checked_runs
 
     target, mixed = Cuda(), Cuda("mixed")
     print(f"{target.device.name}, CuPy {cupy.__version__}; {batch} runs of {SECONDS:g} s at {RATE:g} Hz")
@@ -87,18 +87,8 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
             loop = ClosedLoop(problem["law"], chosen["integrator"], case[1], case[1])
             compiled = target.loop(loop.described(engine.equations, engine.retained))
             for keep, word in ((len(problem["reference"]["q"]), "final"), (50, "every 50th")):
-                runs = checked_runs(
-                    engine,
-                    problem["law"],
-                    many,
-                    problem["reference"],
-                    problem["gains"],
-                    1 / RATE,
-                    keep,
-                    None,
-                    None,
-                    chosen["noise"],
-                )
+                recorded = RunOptions(law=problem["law"], keep=keep, noise=chosen["noise"])
+                runs = checked_runs(engine, many, problem["reference"], problem["gains"], 1 / RATE, recorded)
                 best, signals = timed(cupy, compiled, runs)
                 same = bool(cupy.isfinite(signals).all())
                 own = problem["seconds"][case] * batch / best
@@ -120,6 +110,7 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
 
 def small(path: Path, device: str) -> None:
     """R factors of a motion (identification, excitation design), a sigma-point filter's sample, and decimation, by size."""
+    from inertica.dynamics.closed_loop import ClosedLoop
     from inertica.dynamics.engine import Engine
     from inertica.dynamics.transition import Transition
     from inertica.excitation.observation import Observation
@@ -143,7 +134,7 @@ def small(path: Path, device: str) -> None:
         took = middle(lambda motion=motion, count=count: observe.grams(motion, count), clock)
         print(f"{device}: criterion's matrices of {count} candidate motions at 100 instants {1e3 * took:.2f} ms")
     chi = problem["chi"][0]
-    step = Transition.of(engine, problem["law"], "euler", 1 / RATE, chi, kept, problem["gains"])
+    step = Transition.of(engine, ClosedLoop(problem["law"], "euler"), 1 / RATE, chi, kept, problem["gains"])
     table = np.hstack([problem["reference"][name][:5] for name in problem["law"].references])
     for count in (2 * step.size + 1, 20 * step.size, 200 * step.size, 2000 * step.size):
         z = np.hstack([np.zeros((count, 6)), np.tile(problem["reference"]["q"][0], (count, 1)), np.tile(chi[kept], (count, 1))])

@@ -3,7 +3,7 @@
     python benchmarks/identify.py [--json] [--figaroh-python PATH]
 
 The recorded log is that of a Staubli TX40 (26,000 samples at 5 kHz) from the folder of real data, INERTICA_REAL_DATA or shared/data
-beside the repository; without it only the synthetic rows are measured.  Two times are compared with FIGAROH's (see figaroh_fit.py):
+beside the repository; without it only the synthetic rows are measured.  Two times are compared with FIGAROH's:
 whole processes, ours from the start of the interpreter to the written report, kernels cached, FIGAROH's to its weighted least
 squares; and, without imports, reading and fitting alone.  FIGAROH is taken from the interpreter given, or from this one.
 
@@ -121,7 +121,7 @@ def importable(python: str) -> bool:
 
 def peer(python: str, model: Path, log: Path, *fit_end: str) -> dict[str, float]:
     """FIGAROH's fit in its own process, and with `fit_end` one of the first part of the log, judged on the rest."""
-    script = Path(__file__).with_name("figaroh_fit.py")
+    script = Path(__file__).parents[1] / "src" / "inertica" / "benchmark" / "figaroh.py"
     words = [python, str(script), str(model), str(log), CUTOFF, *fit_end]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -19,7 +19,17 @@ from pathlib import Path
 import numpy as np
 
 import inertica as ia
-from inertica.excitation import Condition, Fourier, Search, Survey, design, evaluate, robot_constraints, save_trajectory
+from inertica.excitation import (
+    Condition,
+    DesignOptions,
+    Fourier,
+    Search,
+    Survey,
+    design,
+    evaluate,
+    robot_constraints,
+    save_trajectory,
+)
 from inertica.robot.description import Description
 
 FOLDER = Path(__file__).parents[1] / "src" / "inertica" / "excitation" / "catalog"
@@ -71,7 +81,9 @@ def make(name: str, kind: str, seconds: float) -> None:
     began, best = time.perf_counter(), None
     for seed in made["seeds"]:
         search = Search(rounds=16, iterations=100, seconds=seconds)
-        found = design(engine, base, family, made["criterion"], constraints, grid=made["grid"], search=search, rng=seed)
+        found = design(
+            engine, base, family, made["criterion"], constraints, DesignOptions(grid=made["grid"], search=search), rng=seed
+        )
         if found.feasible and (best is None or found.value < best[0].value):
             best = found, seed
     if best is None:

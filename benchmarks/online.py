@@ -22,7 +22,7 @@ import numpy as np
 import inertica as ia
 from inertica.estimators.base import Problem
 from inertica.estimators.linear.least_squares import Wls
-from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
+from inertica.estimators.recursive.live import OnlineFit, RowOptions, RowStream, Sample
 from inertica.experiment import Experiment
 from inertica.identifiability.base import BaseModel
 from inertica.logs.lines import Block
@@ -51,7 +51,7 @@ def updates(robot: str, samples: int = 4000) -> None:
     given = [Sample(*row) for row in zip(q, tau, dq, ddq, strict=True)]
     print(f"\n{robot}: microseconds per update, {q.shape[1]} joints and {base.rank} parameters, median of {samples}")
     for form in FORMS:
-        fit = OnlineFit(RowStream(base, 1000.0, form, every=1), weighted=False)
+        fit = OnlineFit(RowStream(base, 1000.0, form, RowOptions(every=1)), weighted=False)
         print(f"  {form + ', a row every sample':34} {median_time(given, fit.update):8.1f}")
     fit = OnlineFit(RowStream(base, 1000.0), weighted=False)
     print(f"  {'momentum, as watched':34} {median_time(given, fit.update):8.1f}")

@@ -1,4 +1,4 @@
-"""Records of real robots with all defaults, beside a plain textbook pipeline written with Pinocchio (plain_pipeline.py).
+"""Records of real robots with all defaults, beside a plain textbook pipeline written with Pinocchio (inertica.benchmark.plain).
 
     python benchmarks/real.py [--only RECORD] [--short] [--json] [--table docs/real.md]
     python benchmarks/real.py --slices | --exports [--only RECORD] [--json]
@@ -34,13 +34,13 @@ import numpy as np
 from all_defaults import Masses, identified
 from bench import say
 from numpy.typing import NDArray
-from plain_pipeline import PlainPipeline, Score, score
 from real_exports import FAILURES, FileScore, export_scores
 from real_exports import table as export_table
 from real_records import DATA, RECORDS, STATED, Record, Split, Window, read_window
 from real_slices import check_slices, summary
 
 import inertica as ia
+from inertica.benchmark.plain import PlainPipeline, Score, score
 from inertica.workflow.identify.verdict import verdict
 
 Array = NDArray[np.float64]

@@ -13,10 +13,10 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
-from plain_pipeline import Score, score
 from real_records import DATA, Record, Window, read_window
 
 import inertica as ia
+from inertica.benchmark.plain import Score, score
 
 Array = NDArray[np.float64]
 

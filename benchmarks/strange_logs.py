@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from plain_pipeline import Recorded
 from scipy.signal import butter, lfilter, sosfilt
 from strange_robots import STRANGERS, Stranger, TrueRobot, with_wrong_lengths
+
+from inertica.benchmark.plain import Recorded
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,8 @@ import numpy as np
 import pinocchio as pin
 from lxml import etree
 from numpy.typing import NDArray
-from plain_pipeline import pinocchio_model
+
+from inertica.benchmark.plain import pinocchio_model
 
 Array = NDArray[np.float64]
 

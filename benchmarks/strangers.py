@@ -7,7 +7,7 @@ recorder have faults of real ones (strange_logs.py): number and seed say which. 
 and a log of another motion predicted, and its first 70 % are fitted and its rest predicted.
 
 Nothing but the model file, and the gain where torque is a current, is stated to `inertica.identify`.  The plain pipeline
-(plain_pipeline.py) does what a competent user does: of CUTOFFS it takes the one that predicts the last fifth of the fitted rows best,
+(benchmark/plain.py) does what a competent user does: of CUTOFFS it takes the one that predicts the last fifth of the fitted rows best,
 and it knows whether torque holds drive inertia.  No program knows of the error of the model.
 
 Every log is good: a problem that the check finds is false.  Masses and intervals are held against the truth; coverage counts where
@@ -36,11 +36,11 @@ import numpy as np
 from all_defaults import Masses, Ours, identified
 from bench import say
 from numpy.typing import NDArray
-from plain_pipeline import PlainPipeline, PlainSettings, Recorded, Score, score
 from strange_logs import RecordedLog, Scenario, Simulated, simulate
 from strange_robots import STRANGERS
 
 import inertica as ia
+from inertica.benchmark.plain import PlainPipeline, PlainSettings, Recorded, Score, score
 from inertica.identifiability.labels import DETERMINED, WEAK
 from inertica.workflow.identify.verdict import verdict
 

@@ -24,7 +24,7 @@ from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
-from inertica.workflow.identify.self_application import replicas
+from inertica.workflow.identify.self_application import Repetitions, replicas
 
 REPEATS = 20
 """Simulated logs of a run."""
@@ -44,7 +44,7 @@ def oracle_stds(card: Path, log: Log, recipe: Recipe, truth: Truth) -> dict[str,
     true = description.prior.with_values([truth.value(name) for name in layout.names])
     base, estimator = base_model(layout), method("wls")
     problem = Problem(base, (prepare(log, recipe),), true)
-    found = replicas(description, true, [log], recipe, problem, estimator, count=REPEATS, seed=1)
+    found = replicas(description, true, [log], recipe, problem, estimator, repetitions=Repetitions(REPEATS, 1))
     if not found.runs:
         return {}
     return dict(zip(base.names, found.betas.std(axis=0, ddof=1).tolist(), strict=True))

@@ -48,7 +48,7 @@ def test_a_file_does_not_hide_the_function_of_its_name() -> None:
 
 ROOT = Path(ia.__file__).parent
 ORDER = ["robot", "dynamics", "identifiability", "excitation", "logs", "preprocessing", "experiment", "physical"]
-ORDER += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "report", "studio", "cli"]
+ORDER += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "benchmark", "report", "studio", "cli"]
 
 RINGS: dict[str, str] = {}
 """Rings between modules that are left, by one of their modules, with the reason; at most three."""

@@ -12,9 +12,10 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 import real
-from plain_pipeline import PlainPipeline, Recorded, Score, score
 from real_records import RECORDS, STATED, Record, Split, Window, read_window
 from real_slices import FRICTION, described, slices
+
+from inertica.benchmark.plain import PlainPipeline, Recorded, Score, score
 
 BY_NAME = {record.name: record for record in RECORDS}
 EVERY_SPLIT = [pytest.param(r, s, id=f"{r.name} {s.name}") for r in RECORDS for s in r.splits()]

@@ -12,9 +12,10 @@ pytest.importorskip("pinocchio")
 
 import pinocchio as pin
 import strangers
-from plain_pipeline import pinocchio_model, score
 from strange_logs import DEFECTS, ERRORS, Drives, Motion, Scenario, simulate
 from strange_robots import STRANGERS, TrueRobot, scaled, scara_urdf, with_wrong_lengths
+
+from inertica.benchmark.plain import pinocchio_model, score
 
 SCARA = next(k for k, robot in enumerate(STRANGERS) if not robot.wheel)
 """Number of a scenario that needs no collection."""

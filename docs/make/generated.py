@@ -53,6 +53,7 @@ API = (
     ("Campaigns", "inertica.campaign"),
     ("Reports", "inertica.report"),
     ("Published studies", "inertica.reproduce"),
+    ("Programs side by side", "inertica.benchmark"),
     ("Studio", "inertica.studio"),
     ("Errors", "inertica.errors"),
 )

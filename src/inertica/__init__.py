@@ -13,33 +13,22 @@ engine = ia.engine(base)                # compiled dynamics
 
 from __future__ import annotations
 
-import ast
-import importlib
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from inertica.later import attribute, stub_names
+
 __version__ = "0.2.0"
 
-
-def _public() -> dict[str, str]:
-    """Public name -> the module where it lives, from the imports of `__init__.pyi`, which type checkers read."""
-    text = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    imports = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in imports for alias in node.names}
-
-
-_HOME = _public()
+_HOME = stub_names(__file__)
 
 __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported from where they live when first used, so that `import inertica` stays quick."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'inertica' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return attribute(__name__, _HOME, name)
 
 
 def __dir__() -> list[str]:

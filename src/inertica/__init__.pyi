@@ -3,6 +3,7 @@
 `as` makes a name public for type checkers.
 """
 
+from inertica.benchmark.run import benchmark as benchmark
 from inertica.campaign.advice import Situation as Situation, advise as advise
 from inertica.campaign.run import run_campaign as run_campaign
 from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
@@ -36,7 +37,12 @@ from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
 from inertica.estimators.neural.adann import AdaNN as AdaNN
 from inertica.estimators.neural.htrnn import Htrnn as Htrnn
 from inertica.estimators.recursive.joint import ComputedTorqueFilter as ComputedTorqueFilter, JointFilter as JointFilter
-from inertica.estimators.recursive.live import OnlineFit as OnlineFit, RowStream as RowStream, Sample as Sample
+from inertica.estimators.recursive.live import (
+    OnlineFit as OnlineFit,
+    RowOptions as RowOptions,
+    RowStream as RowStream,
+    Sample as Sample,
+)
 from inertica.estimators.recursive.online import Rls as Rls, Rwls as Rwls
 from inertica.estimators.recursive.others import DualEkf as DualEkf, IdimEkf as IdimEkf
 from inertica.estimators.recursive.particles import ParticleFilter as ParticleFilter

@@ -59,9 +59,9 @@ class _Cache(FunctionCache):
             pass
         return None
 
-    def save_overload(self, *given: Any) -> None:
+    def save_overload(self, *arguments: Any) -> None:
         with suppress(OSError, _DamageError), interrupts_at_the_end():
-            super().save_overload(*given)
+            super().save_overload(*arguments)
 
 
 class _CheckedFile(IndexDataCacheFile):

@@ -169,10 +169,10 @@ def _shifted(value: Any, by: int) -> Any:
 
 def _named(kind: type, name: object) -> type:
     """The class of a name among those that derive from a base."""
-    found = {each.__name__: each for each in _descendants(kind)}
-    if name not in found:
-        raise InputError(f"there is no {kind.__name__} called '{name}' in this version; known are {', '.join(sorted(found))}")
-    return found[str(name)]
+    classes = {each.__name__: each for each in _descendants(kind)}
+    if name not in classes:
+        raise InputError(f"there is no {kind.__name__} called '{name}' in this version; known are {', '.join(sorted(classes))}")
+    return classes[str(name)]
 
 
 def _descendants(kind: type[Any]) -> Iterable[type[Any]]:

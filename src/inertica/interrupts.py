@@ -17,7 +17,7 @@ def interrupts_at_the_end() -> Iterator[None]:
         yield
         return
     arrived: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda *given: arrived.append(given))
+    before = signal.signal(signal.SIGINT, lambda *_arguments: arrived.append(_arguments))
     try:
         yield
     finally:

@@ -68,9 +68,9 @@ class Field:
         return str if self.default is None else type(self.default)
 
 
-def option(default: Any, help: str, **said: Any) -> Any:
+def option(default: Any, help: str, **more: Any) -> Any:
     """A field that is an option; further arguments as for `Option`."""
-    return field(default=default, metadata={KEY: Option(help, **said)})
+    return field(default=default, metadata={KEY: Option(help, **more)})
 
 
 def options_of(cls: type) -> tuple[Field, ...]:

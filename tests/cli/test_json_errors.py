@@ -21,6 +21,7 @@ KEYS = {"kind", "message", "file", "line", "joint"}
 POSITIONAL = {
     "actuators": ["no.yaml", "no.csv"],
     "advise": ["no.yaml", "--json"],
+    "benchmark": ["no-folder"],
     "campaign": ["no.yaml"],
     "check": ["no.yaml", "no.csv"],
     "check-model": ["no.yaml"],

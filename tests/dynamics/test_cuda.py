@@ -16,7 +16,7 @@ from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.noise import normals
-from inertica.dynamics.simulate import Noise, Simulation
+from inertica.dynamics.simulate import Noise, RunOptions, Simulation
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.errors import InputError, MissingDependencyError
 from inertica.robot.control import PD, PID
@@ -182,7 +182,7 @@ def test_the_same_tangents() -> None:
     t = np.arange(60)[:, None] * 1e-3
     reference = {"q": 0.2 * np.sin(5 * t + np.arange(2)), "dq": np.cos(5 * t + np.arange(2))}
     ours, theirs = (
-        simulate_tangents(e, chi, directions, reference, {"kp": 200.0, "kd": 20.0}, 1e-3, law=PD(), difference_velocity=True)
+        simulate_tangents(e, chi, directions, reference, {"kp": 200.0, "kd": 20.0}, 1e-3, RunOptions(difference_velocity=True))
         for e in engines(layout)
     )
     for a, b in zip(ours, theirs, strict=True):

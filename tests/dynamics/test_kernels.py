@@ -15,9 +15,9 @@ from inertica.dynamics import sections
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.kernels import Normals, Reference, Target, traced, with_rates
 from inertica.dynamics.llvm.target import Native
-from inertica.dynamics.simulate import Noise
+from inertica.dynamics.simulate import Noise, RunOptions
 from inertica.dynamics.tangents import simulate_tangents
-from inertica.robot.control import PD, PID
+from inertica.robot.control import PID
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LuGre, Viscous
 from inertica.robot.layout import Layout
@@ -84,7 +84,7 @@ def test_another_target_gives_the_same_tangents(difference: bool) -> None:
     reference = {"q": 0.2 * np.sin(5 * t + np.arange(2)), "dq": np.cos(5 * t + np.arange(2))}
     ours, theirs = (
         simulate_tangents(
-            e, chi, directions, reference, {"kp": 200.0, "kd": 20.0}, 1e-3, law=PD(), difference_velocity=difference
+            e, chi, directions, reference, {"kp": 200.0, "kd": 20.0}, 1e-3, RunOptions(difference_velocity=difference)
         )
         for e in (Engine(layout, target=TOY), Engine(layout))
     )

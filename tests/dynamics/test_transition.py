@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from generators import random_parameters
+from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.laws import Law, TorqueDriven
 from inertica.dynamics.llvm import stepping
@@ -40,7 +41,7 @@ def test_steps_are_those_of_the_simulation(integrator: str) -> None:
     base = base_model(description.layout)
     chi, law, rng = description.prior.values, TorqueDriven(), np.random.default_rng(0)
     followed = reference(law, 6, 8)
-    transition = Transition.of(base.engine, law, integrator, DT, chi, base.retained)
+    transition = Transition.of(base.engine, ClosedLoop(law, integrator), DT, chi, base.retained)
     beta = base.engine.reduced(chi[None])[:, list(transition.parameters)]  # `base.beta` sums in another order
     z = np.hstack([0.3 * rng.normal(size=(3, 12)), np.tile(beta, (3, 1))])
     run = base.engine.simulate(chi, followed, {}, DT, law=law, integrator=integrator, start=(z[:, 6:12], z[:, :6]), keep=[7])
@@ -53,7 +54,7 @@ def test_steps_are_those_of_the_simulation(integrator: str) -> None:
 def test_derivative(law: Law, difference: bool) -> None:
     layout = load("scara2").layout
     base, chi = base_model(layout), random_parameters(layout, 3).values
-    transition = Transition.of(base.engine, law, "rk4", DT, chi, base.retained, gains_of(law), difference=difference)
+    transition = Transition.of(base.engine, ClosedLoop(law, "rk4", difference=difference), DT, chi, base.retained, gains_of(law))
     memory = {name: np.array([0.01, -0.02]) for name in transition.memory}
     rows = table(reference(law, 2, 5))
     z = np.concatenate([[0.5, -0.7, 0.2, 0.4], base.beta(chi)])
@@ -69,7 +70,7 @@ def test_another_target_gives_the_same_transition() -> None:
     chi, law = random_parameters(layout, 1).values, PD()
     engines = Engine(layout, target=Toy()), Engine(layout)
     found = [
-        Transition.of(e, law, "rk2", DT, chi, range(layout.size), gains_of(law), difference=True).jacobian(
+        Transition.of(e, ClosedLoop(law, "rk2", difference=True), DT, chi, range(layout.size), gains_of(law)).jacobian(
             np.concatenate([[0.1, 0.2, 0.3, 0.4], chi]), table(reference(law, 2, 3)), {LAG: np.zeros(2)}
         )
         for e in engines
@@ -84,7 +85,7 @@ def test_sample_after_sample(law: Law, difference: bool) -> None:
     layout = load("scara2").layout
     base, chi = base_model(layout), random_parameters(layout, 2).values
     followed, each = reference(law, 2, 101), 5
-    transition = Transition.of(base.engine, law, "rk4", DT, chi, base.retained, gains_of(law), difference=difference)
+    transition = Transition.of(base.engine, ClosedLoop(law, "rk4", difference=difference), DT, chi, base.retained, gains_of(law))
     start = np.array([0.1, 0.3]), np.array([0.5, -0.2])
     run = base.engine.simulate(chi, followed, gains_of(law), DT, law=law, difference_velocity=difference, start=start, keep=each)
     plain, _code = stepping.stepper(transition, False)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.laws import TorqueDriven
-from inertica.dynamics.simulate import Noise
+from inertica.dynamics.simulate import Noise, RunOptions
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
@@ -73,7 +74,7 @@ def test_dry_friction_does_not_stop_it() -> None:
 def test_tangents_follow_the_same_steps() -> None:
     engine, chi, reference, gains = arm()
     direction = 0.01 * np.abs(chi.values)[None]
-    pair = simulate_tangents(engine, chi.values, direction, reference, gains, SLOW, integrator="variable")
+    pair = simulate_tangents(engine, chi.values, direction, reference, gains, SLOW, RunOptions(integrator="variable"))
     h = 1e-3
     ends = [
         engine.simulate(chi.values + s * h * direction[0], reference, gains, SLOW, integrator="variable").q[0] for s in (1, -1)
@@ -85,4 +86,4 @@ def test_tangents_follow_the_same_steps() -> None:
 def test_filters_refuse_it() -> None:
     engine, chi, _, _ = arm()
     with pytest.raises(InputError, match="one length"):
-        Transition.of(engine, TorqueDriven(), "variable", 1e-3, chi, range(chi.layout.size))
+        Transition.of(engine, ClosedLoop(TorqueDriven(), "variable"), 1e-3, chi, range(chi.layout.size))

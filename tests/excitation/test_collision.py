@@ -8,7 +8,19 @@ import pytest
 import inertica as ia
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
-from inertica.excitation import Collisions, Condition, Fourier, JointLimits, Multisine, Obstacle, Plane, Samples, Search, design
+from inertica.excitation import (
+    Collisions,
+    Condition,
+    DesignOptions,
+    Fourier,
+    JointLimits,
+    Multisine,
+    Obstacle,
+    Plane,
+    Samples,
+    Search,
+    design,
+)
 from inertica.excitation.distance import hull_depth, hull_distance, segment_distance
 from inertica.robot.shapes import round_points
 
@@ -102,7 +114,9 @@ def test_design_keeps_clear(tmp_path):
     limits = JointLimits(description.robot, description.robot.limits, 0.1)
     clear = Collisions(description, (wall,))
     search = Search(random=20, evaluations=0, rounds=3, iterations=5)
-    found = design(engine, base, Fourier.still(4.0, [0, 0, 0], 4), Condition(), [limits, clear], grid=20, search=search)
+    found = design(
+        engine, base, Fourier.still(4.0, [0, 0, 0], 4), Condition(), [limits, clear], DesignOptions(grid=20, search=search)
+    )
     assert found.feasible
     t = np.linspace(0, 4, 4001)
     distances = np.array([clear.closest(q)[0] for q in found.trajectory(t).q])

@@ -11,7 +11,7 @@ import pytest
 import inertica as ia
 from inertica.cli.main import main
 from inertica.errors import InputError
-from inertica.excitation import Fourier, Search, design, load_trajectory, robot_constraints
+from inertica.excitation import DesignOptions, Fourier, Search, design, load_trajectory, robot_constraints
 from inertica.excitation.genetic import _children
 
 
@@ -19,7 +19,9 @@ def found(search: Search) -> ia.excitation.Design:
     robot = ia.load("scara2")
     base, engine = ia.base_model(robot.layout), ia.Engine(robot.layout)
     family = Fourier.still(6.0, robot.home, 5)
-    return design(engine, base, family, constraints=robot_constraints(robot, engine), search=search, grid=60, rng=3)
+    return design(
+        engine, base, family, constraints=robot_constraints(robot, engine), rng=3, options=DesignOptions(search=search, grid=60)
+    )
 
 
 def test_it_keeps_limits_and_beats_as_many_random_candidates() -> None:

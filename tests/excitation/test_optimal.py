@@ -12,6 +12,7 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation import (
     Condition,
+    DesignOptions,
     Determinant,
     Fourier,
     FourierBlend,
@@ -59,7 +60,7 @@ def _points(search, noise, planar):
     t = np.arange(100.0)
     limits = JointLimits(description.robot, description.robot.limits)
     family = QuinticPoints.still(t, [0.0, 0.0], rest=False)
-    return design(engine, base, family, noise, [limits], grid=t, check=t, search=search)
+    return design(engine, base, family, noise, [limits], DesignOptions(grid=t, check=t, search=search))
 
 
 def test_own_points_beat_the_authors(planar):
@@ -94,7 +95,9 @@ def test_tx40_condition_and_limits(tx40):
     description, base, engine = tx40
     constraints = [JointLimits(description.robot, description.robot.limits, 0.1), above(description.robot, 0.3)]
     search = Search(target=29.0)
-    found = design(engine, base, Fourier.still(10.0, description.home, 20), Condition(), constraints, search=search)
+    found = design(
+        engine, base, Fourier.still(10.0, description.home, 20), Condition(), constraints, DesignOptions(search=search)
+    )
     assert found.feasible and found.violations == ()
     for points in (1000, 1001, 7001):
         assert violations(found.trajectory, constraints, np.linspace(0.0, 10.0, points)) == ()
@@ -149,7 +152,7 @@ def test_every_family_is_designed_within_all_constraints(planar, name):
         within_box(description.robot, (-0.9, -0.9, -1.0), (1.1, 0.9, 1.0)),
     ]
     family = FAMILIES[name](description.home)
-    found = design(engine, base, family, Condition(), constraints, grid=60, search=QUICK)
+    found = design(engine, base, family, Condition(), constraints, DesignOptions(grid=60, search=QUICK))
     assert found.feasible, found.violations
     assert violations(found.trajectory, constraints, np.linspace(0.0, 8.0, 601 if family.periodic else 591)) == ()
     smooth = [c for c in constraints if not isinstance(c, TorqueLimits)]  # friction jumps
@@ -164,8 +167,10 @@ def test_every_criterion_improves_under_gradient_steps(planar, criterion):
     description, base, engine = planar
     constraints = robot_constraints(description, engine)
     family = Fourier.still(8.0, description.home, 6)
-    first = design(engine, base, family, criterion, constraints, search=Search(random=40, evaluations=0, rounds=0))
-    better = design(engine, base, first.trajectory, criterion, constraints, search=Search(random=0, evaluations=0, rounds=4))
+    first = design(engine, base, family, criterion, constraints, DesignOptions(search=Search(random=40, evaluations=0, rounds=0)))
+    better = design(
+        engine, base, first.trajectory, criterion, constraints, DesignOptions(search=Search(random=0, evaluations=0, rounds=4))
+    )
     assert first.feasible and better.feasible
     assert better.value < first.value - 0.02 * abs(first.value)
     assert evaluate(better.trajectory, engine, base, criterion) == pytest.approx(better.value, rel=1e-8)
@@ -175,7 +180,7 @@ def test_same_seed_same_motion(planar):
     description, base, engine = planar
     constraints = robot_constraints(description, engine)
     runs = [
-        design(engine, base, Fourier.still(8.0, description.home, 5), None, constraints, search=QUICK, rng=seed)
+        design(engine, base, Fourier.still(8.0, description.home, 5), None, constraints, DesignOptions(search=QUICK), rng=seed)
         for seed in (3, 3, 4)
     ]
     assert np.array_equal(runs[0].trajectory.coefficients, runs[1].trajectory.coefficients)
@@ -186,7 +191,7 @@ def test_what_cannot_be_kept_is_a_failure(planar):
     """The last frame cannot stay above 2 m: the arm is 1 m long."""
     description, base, engine = planar
     constraints = [JointLimits(description.robot, description.robot.limits), above(description.robot, 2.0)]
-    found = design(engine, base, Fourier.still(8.0, description.home, 5), None, constraints, search=QUICK)
+    found = design(engine, base, Fourier.still(8.0, description.home, 5), None, constraints, DesignOptions(search=QUICK))
     assert not found.feasible and found.value == np.inf
     assert "beyond the plane" in found.violations[0].what and found.violations[0].excess > 0.0
     assert "exceeds its limit" in str(found.violations[0])
@@ -198,7 +203,7 @@ def test_a_start_outside_the_limits_is_repaired(planar):
     wild = Fourier.still(8.0, description.home, 5)
     wild = wild.with_coefficients(30.0 * np.random.default_rng(0).normal(size=wild.coefficients.size))
     assert violations(wild, constraints, np.linspace(0, 8, 801))
-    found = design(engine, base, wild, None, constraints, search=Search(random=0, evaluations=0, rounds=0))
+    found = design(engine, base, wild, None, constraints, DesignOptions(search=Search(random=0, evaluations=0, rounds=0)))
     assert found.feasible and np.isfinite(found.value)
 
 
@@ -209,8 +214,8 @@ def test_the_next_motion_completes_those_given(planar):
     family = Fourier.still(8.0, description.home, 5)
     log = family.with_coefficients(np.outer(np.arange(1.0, 8.0), [0.0, 0.4]).ravel())
     R = 3.0 * information_of(engine, base, log, 100.0)
-    plain = design(engine, base, family, Determinant(), constraints, search=QUICK)
-    known = design(engine, base, family, Determinant(), constraints, previous=[R], rate=100.0, search=QUICK)
+    plain = design(engine, base, family, Determinant(), constraints, DesignOptions(search=QUICK))
+    known = design(engine, base, family, Determinant(), constraints, DesignOptions(previous=[R], rate=100.0, search=QUICK))
     added = information_of(engine, base, plain.trajectory, 100.0)
     together = -np.linalg.slogdet(R.T @ R + added.T @ added)[1]
     assert known.feasible and known.value < together
@@ -219,7 +224,9 @@ def test_the_next_motion_completes_those_given(planar):
 def test_several_motions_get_better_together(planar):
     description, base, engine = planar
     constraints = robot_constraints(description, engine)
-    several = design_several(2, engine, base, Fourier.still(8.0, description.home, 5), None, constraints, search=QUICK)
+    several = design_several(
+        2, engine, base, Fourier.still(8.0, description.home, 5), None, constraints, DesignOptions(search=QUICK)
+    )
     assert len(several) == 2 and all(d.feasible for d in several)
     R = np.vstack([information_of(engine, base, d.trajectory, 100.0) for d in several])
     assert np.linalg.cond(R) < several[0].value
@@ -231,7 +238,14 @@ def test_progress_and_limits_of_effort(planar):
     seen = []
     search = Search(random=30, evaluations=10**6, seconds=0.3)
     constraints = robot_constraints(description, engine)
-    found = design(engine, base, Fourier.still(8.0, description.home, 5), None, constraints, search=search, progress=seen.append)
+    found = design(
+        engine,
+        base,
+        Fourier.still(8.0, description.home, 5),
+        None,
+        constraints,
+        DesignOptions(search=search, progress=seen.append),
+    )
     assert found.stop == "time" and found.feasible
     assert seen and {p.stage for p in seen} <= {"random", "CMA-ES", "gradient"}
     assert [p.evaluations for p in seen] == sorted(p.evaluations for p in seen)
@@ -241,7 +255,7 @@ def test_a_robot_without_limits_can_be_designed_for():
     layout = rich_layout(random_robot(6, 4))
     limits = JointLimits(layout.robot, layout.robot.limits)
     base, engine = ia.base_model(layout), Engine(layout)
-    found = design(engine, base, Fourier.still(8.0, np.zeros(4), 6), None, [limits], search=QUICK)
+    found = design(engine, base, Fourier.still(8.0, np.zeros(4), 6), None, [limits], DesignOptions(search=QUICK))
     assert found.feasible and np.isfinite(found.value) and np.isfinite(found.trajectory([1.0]).q).all()
 
 

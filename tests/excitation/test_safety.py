@@ -138,7 +138,7 @@ def test_designed_motions_touch_nothing(name, options, tmp_path, request):
 
 def test_what_is_not_looked_after_does_collide(tmp_path, request):
     """The referee is no formality: the same search without collisions hits something."""
-    from inertica.excitation import Condition, Fourier, Search, design, robot_constraints
+    from inertica.excitation import Condition, DesignOptions, Fourier, Search, design, robot_constraints
     from inertica.identifiability.base import base_model
 
     description, referee = robot("mesh", tmp_path, request)
@@ -146,7 +146,12 @@ def test_what_is_not_looked_after_does_collide(tmp_path, request):
     constraints = robot_constraints(description, base.engine)
     family = Fourier.still(5.0, np.zeros(7), 5, free_start=True)
     found = design(
-        base.engine, base, family, Condition(), constraints, grid=40, search=Search(random=50, evaluations=0, rounds=2)
+        base.engine,
+        base,
+        family,
+        Condition(),
+        constraints,
+        DesignOptions(grid=40, search=Search(random=50, evaluations=0, rounds=2)),
     )
     assert found.feasible and found.approach is None and referee.collisions(found.trajectory)
 

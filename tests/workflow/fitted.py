@@ -10,7 +10,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.decisions.filter import recipe_for
-from inertica.workflow.identify.self_application import Replicas, replicas
+from inertica.workflow.identify.self_application import Repetitions, Replicas, replicas
 
 CUTOFF = 15.0
 
@@ -33,4 +33,6 @@ class Fitted:
     def applied(self, description: Description | None = None, log: Log | None = None, **options: int) -> Replicas:
         """Simulated with the true parameters, so that what is found shows what the pipeline does to them."""
         d = description or self.description
-        return replicas(d, self.truth, [log or self.log], self.recipe, self.problem, self.method, **options)
+        return replicas(
+            d, self.truth, [log or self.log], self.recipe, self.problem, self.method, repetitions=Repetitions(**options)
+        )

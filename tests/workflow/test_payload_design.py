@@ -7,7 +7,7 @@ import pytest
 
 import inertica as ia
 from inertica.errors import InputError
-from inertica.excitation import Fourier, LoadDeterminant, Search, design, evaluate, robot_constraints
+from inertica.excitation import DesignOptions, Fourier, LoadDeterminant, Search, design, evaluate, robot_constraints
 from inertica.workflow.payload.design import Purpose
 
 
@@ -28,9 +28,7 @@ def test_a_short_design_reveals_the_load_better_than_the_motion_for_the_robot() 
         family,
         purpose.criterion,
         constraints,
-        grid=60,
-        noise=purpose.noise,
-        search=Search(evaluations=600, rounds=0),
+        DesignOptions(grid=60, noise=purpose.noise, search=Search(evaluations=600, rounds=0)),
         rng=1,
     )
     assert found.feasible and found.trajectory.period == 12.0

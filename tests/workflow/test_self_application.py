@@ -10,7 +10,7 @@ from inertica.estimators.registry import method
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
 from inertica.robot.layout import Parameters
-from inertica.workflow.identify.self_application import replicas
+from inertica.workflow.identify.self_application import Repetitions, replicas
 from workflow.fitted import Fitted
 
 
@@ -105,6 +105,8 @@ def test_an_impossible_estimate_has_no_repetitions(fitted: Fitted) -> None:
 def test_the_strength_of_a_prior_is_not_searched_again(fitted: Fitted) -> None:
     pulled = method("pc-wls+euclidean")
     estimate = pulled.estimate(fitted.problem)
-    found = replicas(fitted.description, fitted.truth, [fitted.log], fitted.recipe, fitted.problem, pulled, count=2)
+    found = replicas(
+        fitted.description, fitted.truth, [fitted.log], fitted.recipe, fitted.problem, pulled, repetitions=Repetitions(2)
+    )
     assert estimate.settings["strength"] and len(found.runs) == 2
     assert all("strength" not in run.estimate.settings for run in found.runs)

@@ -111,7 +111,9 @@ def _values(path: Path, keys: Mapping[str, Item]) -> dict[str, Any]:
     out |= {name: _count(keys[name], low) for name, low in least.items() if name in keys}
     out["robots"] = _some(keys["robots"], _robot)
     out["methods"] = _some(keys["methods"], _entry)
-    lists: dict[str, Callable[[Item], object]] = {"loops": _loop, "noise": _noise, "distributions": Item.text, "quantise": _step}
+    lists: dict[str, Callable[[Item], object]] = {
+        "loops": _loop, "noise": _noise, "distributions": Item.text, "quantise": _non_negative,
+    }  # fmt: skip
     out |= {name: _some(keys[name], read) for name, read in lists.items() if name in keys}
     if "decimate" in keys:
         out |= _ratios(keys["decimate"], out["robots"])
@@ -150,7 +152,7 @@ def _count(item: Item, least: int) -> int:
     return value
 
 
-def _step(item: Item) -> float:
+def _non_negative(item: Item) -> float:
     value = item.number()
     if value < 0.0:
         raise item.fail(f"{item.key} should not be negative")
@@ -186,7 +188,7 @@ def _noise(item: Item) -> NoiseRow:
         return NoiseRow(item.text(), preset=item.text())
     keys = item.mapping(("name", "q", "tau", "unit"), required=("name", "q", "tau", "unit"))
     factor = DEGREES if keys["unit"].text(("deg", "rad")) == "deg" else 1.0
-    return NoiseRow(keys["name"].text(), factor * _step(keys["q"]), _step(keys["tau"]))
+    return NoiseRow(keys["name"].text(), factor * _non_negative(keys["q"]), _non_negative(keys["tau"]))
 
 
 def _entry(item: Item) -> Entry:

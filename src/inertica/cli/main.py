@@ -26,6 +26,7 @@ from inertica.errors import InerticaError, InputError, NoMemoryError, nearest
 COMMANDS = {
     "actuators": "armature, friction, delay and gains of every joint from commands and positions, without torque",
     "advise": "which method suits the situation, and why",
+    "benchmark": "programs side by side on recorded logs of real robots, as a leaderboard",
     "campaign": "a Monte Carlo study, resumable, on all cores or a Dask cluster",
     "check": "quality of logs and what they can determine, before any fit",
     "check-model": "whether the links and drives of a model can be real",

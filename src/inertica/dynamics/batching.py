@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from inertica.dynamics import simulate as direct
 from inertica.dynamics.kernels import Array
 from inertica.dynamics.model import Model
-from inertica.dynamics.simulate import Simulation
+from inertica.dynamics.simulate import RunOptions, Simulation
 from inertica.errors import InerticaError
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class BatchClient:
         Runs with sensor noise, and those that record every k-th step, are simulated at once and alone.
         """
         if options.get("noise") is not None or isinstance(options.get("keep", 1), int):
-            return direct.simulate(model, chi, reference, gains, dt, **options)
+            return direct.simulate(model, chi, reference, gains, dt, RunOptions(**options))
         rows = np.atleast_2d(np.asarray(chi, float))
         lanes = {f"gain {name}": np.asarray(values, float) for name, values in gains.items()}
         shapes = options.pop("shapes", getattr(chi, "shapes", None))
@@ -230,7 +230,7 @@ class _Request:
         start = (lanes["start 0"], lanes["start 1"]) if "start 0" in lanes else None
         batch = direct.simulate(
             self.model, chi, self.reference, gains, self.dt,
-            shapes=lanes.get("shapes"), start=start, keep=keep, **self.options,
+            RunOptions(shapes=lanes.get("shapes"), start=start, keep=keep, **self.options),
         )  # fmt: skip
         ends = np.cumsum(counts)
         return [_lanes(batch, slice(e - n, e), r.keep) for e, n, r in zip(ends, counts, requests, strict=True)]

@@ -48,8 +48,8 @@ class ClosedLoop:
 
     law: Law
     integrator: str
-    noisy: bool
-    difference: bool
+    noisy: bool = False
+    difference: bool = False
     distribution: str = NORMAL
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from inertica.dynamics.flow import momentum, momentum_flow
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model, Reduction
 from inertica.dynamics.products import InstrumentProducts, MotionPair
-from inertica.dynamics.simulate import Simulation, simulate
+from inertica.dynamics.simulate import RunOptions, Simulation, simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError
@@ -152,8 +152,8 @@ class Engine(Model):
     def simulate(
         self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any
     ) -> Simulation:
-        """Closed-loop simulation of one or many runs; see `inertica.dynamics.simulate.simulate`."""
-        return simulate(self, chi, reference, gains, dt, **options)
+        """Closed-loop simulation of one or many runs; see `inertica.dynamics.simulate`, options are those of its `RunOptions`."""
+        return simulate(self, chi, reference, gains, dt, RunOptions(**options))
 
     @cached_property
     def _inverse(self) -> SampleFunction:

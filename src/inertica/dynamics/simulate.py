@@ -6,7 +6,7 @@ The kernels of `closed_loop` are compiled for the robot and the control law; a t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from inertica.dynamics.noise import NORMAL
 from inertica.errors import InputError
 from inertica.robot.control import PD
 
-__all__ = ["INTEGRATORS", "Noise", "Simulation", "simulate"]
+__all__ = ["INTEGRATORS", "Noise", "RunOptions", "Simulation", "simulate"]
 
 MAX_TABLES = 4
 
@@ -62,34 +62,14 @@ class Simulation:
         return np.asarray(np.isfinite(self.q).all(axis=(1, 2)) & np.isfinite(self.ddq).all(axis=(1, 2)))
 
 
-def simulate(
-    model: Model,
-    chi: ArrayLike,
-    reference: Mapping[str, ArrayLike],
-    gains: Mapping[str, ArrayLike],
-    dt: float,
-    *,
-    law: Law | None = None,
-    integrator: str = "rk4",
-    shapes: ArrayLike | None = None,
-    noise: Noise | None = None,
-    difference_velocity: bool | None = None,
-    runs: ArrayLike | None = None,
-    keep: ArrayLike | int = 1,
-    start: tuple[ArrayLike, ArrayLike] | None = None,
-    on_device: bool = False,
-) -> Simulation:
-    """Simulate the robot under its control law.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How closed loops are simulated.
 
     Args:
-        model: the robot.
-        chi: (P,) or (B, P) parameters, one row per run.
-        reference: name -> (T, n) samples at the control rate, as the law asks for: q, dq, ...
-        gains: name -> number, (n,) or (B, n), joint side.
-        dt: control period in s.
-        law: PD by default.
+        law: of control.
         integrator: euler, rk2 or rk4, one step per control period, torque held; `variable`: as many as its error asks for.
-        shapes: (S,) or (B, S) values of nonlinear parameters.
+        shapes: (S,) or (B, S) values of nonlinear parameters; those that chi carries, or the layout's, when not given.
         noise: sensor noise; none by default.
         difference_velocity: the law sees the backward difference of the measured position instead of the true velocity;
             default: exactly when there is noise, as on a robot.
@@ -98,32 +78,57 @@ def simulate(
         start: (q, dq) at the start, (n,) or (B, n); the reference's first sample by default.
         on_device: signals stay in the memory of the GPU that computes them, until NumPy code reads them (`dynamics.resident`).
     """
-    law = law or PD()
-    difference = noise is not None if difference_velocity is None else difference_velocity
-    loop = ClosedLoop(law, integrator, noise is not None, difference, NORMAL if noise is None else noise.distribution)
-    if shapes is None and hasattr(chi, "shapes"):
-        shapes = chi.shapes
-    checked = checked_runs(
-        model, law, np.atleast_2d(np.asarray(chi, float)), reference, gains, dt, keep, start, shapes, noise, runs
-    )
-    checked = replace(checked, on_device=on_device)
-    out = model.once(loop, lambda: model.target.loop(loop.described(model.equations, model.retained)))(checked)
+
+    law: Law = field(default_factory=PD)
+    integrator: str = "rk4"
+    shapes: ArrayLike | None = None
+    noise: Noise | None = None
+    difference_velocity: bool | None = None
+    runs: ArrayLike | None = None
+    keep: ArrayLike | int = 1
+    start: tuple[ArrayLike, ArrayLike] | None = None
+    on_device: bool = False
+
+    @property
+    def loop(self) -> ClosedLoop:
+        """What the kernels depend on."""
+        noisy = self.noise is not None
+        difference = noisy if self.difference_velocity is None else self.difference_velocity
+        return ClosedLoop(self.law, self.integrator, noisy, difference, self.noise.distribution if self.noise else NORMAL)
+
+
+def simulate(
+    model: Model, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float,
+    options: RunOptions,
+) -> Simulation:  # fmt: skip
+    """Simulate the robot under its control law.
+
+    Args:
+        model: the robot.
+        chi: (P,) or (B, P) parameters, one row per run.
+        reference: name -> (T, n) samples at the control rate, as the law asks for: q, dq, ...
+        gains: name -> number, (n,) or (B, n), joint side.
+        dt: control period in s.
+        options: law, integrator, noise and what is recorded.
+    """
+    if options.shapes is None and hasattr(chi, "shapes"):
+        options = replace(options, shapes=chi.shapes)
+    loop, runs = options.loop, checked_runs(model, np.atleast_2d(np.asarray(chi, float)), reference, gains, dt, options)
+    out = model.once(loop, lambda: model.target.loop(loop.described(model.equations, model.retained)))(runs)
     measured = (out["q_measured"], out["tau_measured"]) if loop.noisy else (out["q"], out["tau"])
-    return Simulation(checked.steps, out["q"], out["dq"], out["ddq"], out["tau"], *measured)
+    return Simulation(runs.steps, out["q"], out["dq"], out["ddq"], out["tau"], *measured)
 
 
 def checked_runs(
-    model: Model, law: Law, chi: Array, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float,
-    keep: ArrayLike | int, start: tuple[ArrayLike, ArrayLike] | None, shapes: ArrayLike | None, noise: Noise | None = None,
-    numbers: ArrayLike | None = None,
-) -> Runs:  # fmt: skip
+    model: Model, chi: Array, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, options: RunOptions
+) -> Runs:
     """The inputs of a simulation as fields of its runs; an InputError says which of them does not fit.
 
     Args:
-        model, law, reference, gains, dt, keep, start, shapes, noise: as for `simulate`.
+        model, reference, gains, dt, options: as for `simulate`.
         chi: (B, P) or (1, P).
-        numbers: of the runs, for the noise; 0 .. B-1 by default.
     """
+    law, noise, start, numbers, keep = options.law, options.noise, options.start, options.runs, options.keep
     n, robot = model.n, model.layout.robot.name
     table = _reference_table(n, law, reference)
     if chi.shape[1] != model.layout.size:
@@ -133,7 +138,7 @@ def checked_runs(
         raise InputError(f"the control law needs the gain '{missing[0]}'; given are {', '.join(gains) or 'none'}")
     default_shapes = np.array([s.value for s in model.layout.shapes])
     wide: dict[str, Array] = {name: _wide(gains[name], n, name) for name in law.gains}
-    wide["shapes"] = _wide(default_shapes if shapes is None else shapes, len(default_shapes), "shapes")
+    wide["shapes"] = _wide(default_shapes if options.shapes is None else options.shapes, len(default_shapes), "shapes")
     start_state = (table[0, :n], table[0, n : 2 * n] if "dq" in law.references else np.zeros(n)) if start is None else start
     wide["q"], wide["dq"] = _wide(start_state[0], n, "start"), _wide(start_state[1], n, "start")
     if noise is not None:
@@ -151,7 +156,8 @@ def checked_runs(
     steps = np.arange(0, len(table), keep) if isinstance(keep, int) else np.asarray(keep, np.int64)
     if len(steps) and (np.any(np.diff(steps) <= 0) or steps[0] < 0 or steps[-1] >= len(table)):
         raise InputError(f"steps to record must ascend within 0 .. {len(table) - 1}")
-    return Runs(fields, run_numbers.astype(np.uint64), 0 if noise is None else noise.seed, table, steps)
+    seed = 0 if noise is None else noise.seed
+    return Runs(fields, run_numbers.astype(np.uint64), seed, table, steps, options.on_device)
 
 
 _TABLES: list[tuple[tuple[Array, ...], Array]] = []

@@ -12,46 +12,30 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inertica.dynamics.closed_loop import ClosedLoop
-from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
-from inertica.dynamics.simulate import Simulation, checked_runs
+from inertica.dynamics.simulate import RunOptions, Simulation, checked_runs
 from inertica.errors import InputError
-from inertica.robot.control import PD
 
 _MOVING = ("q", "dq", "ddq", "tau", "q_before", "q_measured", "chi", "q0", "dq0", "sum_q", "sum_dq", "friction")
 
 
 def simulate_tangents(
-    model: Model,
-    chi: ArrayLike,
-    directions: ArrayLike,
-    reference: Mapping[str, ArrayLike],
-    gains: Mapping[str, ArrayLike],
-    dt: float,
-    *,
-    law: Law | None = None,
-    integrator: str = "rk4",
-    shapes: ArrayLike | None = None,
-    difference_velocity: bool = False,
-    keep: ArrayLike | int = 1,
-    start: tuple[ArrayLike, ArrayLike] | None = None,
-    gain_directions: Mapping[str, ArrayLike] | None = None,
-) -> tuple[Simulation, Simulation]:
+    model: Model, chi: ArrayLike, directions: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike],
+    dt: float, options: RunOptions, gain_directions: Mapping[str, ArrayLike] | None = None,
+) -> tuple[Simulation, Simulation]:  # fmt: skip
     """One run without noise, (1, K, n), and its derivatives along D directions of the parameters and gains, (D, K, n).
 
     Args:
-        model, reference, gains, dt, law, integrator, shapes, difference_velocity, keep, start: as for `simulate`, of one run.
+        model, reference, gains, dt, options: as for `simulate`, of one run.
         chi: (P,) parameters.
         directions: (D, P), each a rate of change of the parameters.
         gain_directions: name -> (D, n), how fast gains change along the same directions; those not named do not.
     """
-    law = law or PD()
-    loop = ClosedLoop(law, integrator, False, difference_velocity)
+    law, loop = options.law, options.loop
     rates = np.atleast_2d(np.asarray(directions, float))
     # every lane runs the same parameters and carries one direction
     values = np.tile(np.asarray(chi, float), (len(rates), 1))
-    runs = checked_runs(model, law, values, reference, gains, dt, keep, start, shapes)
+    runs = checked_runs(model, values, reference, gains, dt, options)
     runs.fields["chi rate"] = model.reduced(rates)
     moving = {name: np.atleast_2d(np.asarray(values, float)) for name, values in (gain_directions or {}).items()}
     for name, values in moving.items():

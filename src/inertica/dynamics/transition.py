@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 
 from inertica.dynamics.closed_loop import VARIABLE, ClosedLoop
 from inertica.dynamics.kernels import Array, Loop, LoopFunction, Runs, Symbols, Target, traced
-from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
 from inertica.errors import InputError
 from inertica.scalars import Scalar
@@ -55,34 +54,30 @@ class Transition:
 
     @classmethod
     def of(
-        cls, model: Model, law: Law, integrator: str, dt: float, chi: ArrayLike, parameters: Sequence[int],
-        gains: Mapping[str, ArrayLike] | None = None, shapes: ArrayLike | None = None, difference: bool = False,
+        cls, model: Model, closed: ClosedLoop, dt: float, chi: ArrayLike, parameters: Sequence[int],
+        gains: Mapping[str, ArrayLike] | None = None, shapes: ArrayLike | None = None,
     ) -> Transition:  # fmt: skip
         """Of a robot under a control law.
 
         Args:
             model: the robot.
-            law: that gives the torque.
-            integrator: euler, rk2 or rk4.
+            closed: law, integrator (euler, rk2 or rk4), and whether the law sees the backward difference of positions; no noise.
             dt: of one step.
             chi: (P,) all parameters; those that are not estimated keep these values.
             parameters: numbers of the parameters in chi that are.
             gains: name -> number or (n,).
             shapes: values of nonlinear parameters; the layout's when not given.
-            difference: the law sees the backward difference of positions.
         """
         n = model.n
-        if integrator == VARIABLE:
+        if closed.integrator == VARIABLE:
             raise InputError("a filter goes from sample to sample in steps of one length; choose euler, rk2 or rk4")
-        loop = replace(
-            ClosedLoop(law, integrator, False, difference).described(model.equations, model.retained), recorded=("dq", "q")
-        )
+        loop = replace(closed.described(model.equations, model.retained), recorded=("dq", "q"))
         fields = {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in (gains or {}).items()}
         fields |= {"dt": np.array([dt]), "idt": np.array([1.0 / dt]), "shapes": model.shape_values(shapes)}
         fields["chi"] = model.reduced(np.asarray(chi, float)[None])[0]
         index = {k: i for i, k in enumerate(model.retained)}
-        memory = tuple(f"memory {m}" for m in law.memory)
-        if difference:
+        memory = tuple(f"memory {m}" for m in closed.law.memory)
+        if closed.difference:
             inputs = {"q": n, "dq": n, LAG: n, "dt": 1}
             loop, memory = replace(loop, start=traced("start", inputs, last_position)), (LAG, *memory)
         return cls(model.target, loop, n, fields, tuple(index[int(k)] for k in parameters), memory)

@@ -122,6 +122,7 @@ class Problem:
     def observations(self) -> Observations:
         """Rows and R factors of the motions, built on first use."""
         if self._observations is None:
+            # built when first asked for: methods that simulate never need rows
             object.__setattr__(self, "_observations", Observations(self.base, self.motions, self.prior))
         assert self._observations is not None
         return self._observations
@@ -141,6 +142,7 @@ class Problem:
     def with_prior(self, prior: Parameters | None) -> Problem:
         """The same with other prior values; rows that were built are shared unless values of fixed parameters differ."""
         built = self._observations
+        # a prior enters rows by shapes and fixed values only; mostly they can be taken over
         return replace(self, prior=prior, built=built if built is not None and built.same_rows(prior) else None)
 
     @property
@@ -347,6 +349,7 @@ class Estimate:
         std = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         if self.diagnostics is None:
             return std
+        # a parameter that takes part in a direction without data is not known, whatever its own variance says
         touched = np.abs(self.diagnostics.unresolved).max(axis=1, initial=0.0) > 1e-6
         return np.where(touched, np.inf, std)
 

@@ -96,6 +96,7 @@ class MethodUnderTest:
 
     def alike(self, one: Array, other: Array, sentence: str) -> None:
         """Whether two estimates of the same parameters agree."""
+        # rounding is judged beside the value and beside its uncertainty: a value near zero has no digits of its own
         std = np.where(np.isfinite(self.found.std), self.found.std, 0.0)
         allowed = ROUNDING * (np.abs(self.found.beta) + std)
         worst = int(np.argmax(np.abs(one - other) - allowed))
@@ -145,6 +146,7 @@ def says_what_it_is(s: MethodUnderTest) -> bool:
         s.expect(C is not None, "should state a covariance")
         assert C is not None
         s.expect(C.shape == (b, b) and np.isfinite(C).all(), f"should state a covariance of {b} by {b} numbers")
+        # as correlations, so that one tolerance holds for kg and for kg m^2
         scale = np.sqrt(np.maximum(np.diag(C), 1e-300))
         least = float(np.linalg.eigvalsh(C / np.outer(scale, scale))[0])
         s.expect(np.allclose(C, C.T, rtol=1e-6, atol=0.0) and least > -1e-9, "states a covariance that none can be")
@@ -199,6 +201,7 @@ def twice_the_data(s: MethodUnderTest) -> bool:
     twice = replace(once, motions=2 * once.motions, references=2 * once.references)
     estimates = [s.estimate(x) for x in (once, twice)]
     one, two = (e.std**2 for e in estimates)
+    # variances of what data hardly determine are those of a prior or a regularisation, which do not halve
     known = (one > 0.0) & (np.sqrt(one) < KNOWN * np.abs(estimates[0].beta))
     s.expect(known.any(), "determines no parameter of this problem, so that its covariance cannot be checked")
     share = np.divide(two, one, out=np.full_like(one, 0.5), where=known)

@@ -135,6 +135,7 @@ def rates(values: Array, dt: float) -> Array:
     for k, weights in enumerate(END):
         out[k] = np.dot(weights, values[: len(weights)])
         out[N - 1 - k] = -np.dot(weights, values[: -len(weights) - 1 : -1])
+    # the widest formula that fits overwrites what narrower ones left towards the middle
     for reach in range(2, min(len(CENTRAL), (N - 1) // 2) + 1):
         inside = np.zeros((N - 2 * reach, values.shape[1]))
         for i, weight in enumerate(CENTRAL[reach - 1], 1):
@@ -150,6 +151,7 @@ def _balanced(of: Balance, motion: Motion, where: slice, shapes: Array | None) -
     reach, count = len(CENTRAL), len(of.entries)
     for first in range(start, stop, PART):
         last = min(first + PART, stop)
+        # neighbours within reach of the differences, so that parts join without a seam
         a, z = max(0, first - reach), min(len(motion), last + reach)
         stored, flow = np.empty((z - a, count)), np.empty((z - a, count))
         for part, stored_rows, flow_rows in of.chunks(motion.q[a:z], motion.dq[a:z], shapes):

@@ -186,6 +186,7 @@ def start_gains(problem: GainProblem) -> Array:
             known.append(factor.R @ added[where])
             y.append(factor.z)
         whole = stacked_factor(np.column_stack([np.vstack(columns), np.concatenate(known), np.concatenate(y)]))
+        # rank by unit columns; dependent ones span no more than the others
         svd = ScaledSvd.of(whole[:, :-2])
         U = svd.U[:, : len(svd.s)][:, svd.known]
         # what the columns of the joint do not explain of the known load, and of the measured torque: their ratio is 1 / K
@@ -281,7 +282,9 @@ def unscaled(problem: GainProblem) -> Gains:
                 block[:-1, q + n :] = -factor.R @ problem.columns[where]
             rows.append(block)
     with one_thread():
+        # total least squares: the direction in which the columns are nearest to dependent
         v = np.linalg.svd(stacked_factor(*rows))[2][-1]
+    # the singular vector is known up to a factor, which the known mass states
     v = v * load.values[MASS] / v[q + n + MASS]
     theta = np.concatenate([v[:q], v[q + n :][~load.known]])
     return Gains(v[q : q + n], np.full(n, np.inf), theta, {name: v[q + n :]}, problem.noise(), 1)
@@ -300,6 +303,7 @@ def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tu
             where = list(factor.columns)
             torque = factor.R @ (space[where] @ theta + added[where])
             block = np.zeros((len(factor.z), problem.n + len(theta)))
+            # d/dg of z - g tau(theta)
             block[:, j] = -torque
             block[:, problem.n :] = -g[j] * (factor.R @ space[where])
             J.append(block / sigma[j])
@@ -325,7 +329,9 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
     for of in influences:
         scores = np.sum([v * of.residual[:, j, None] for j, v in enumerate(of.V)], axis=0)
         sums = np.array([part.sum(axis=0) for part in np.array_split(scores, BLOCKS)])
+        # scores of all rows add up to zero but for the prior's part
         sums -= sums.mean(axis=0)
+        # variance of the sum from the spread of its parts, which holds for any correlation shorter than a part
         blocks += BLOCKS / (BLOCKS - 1) * sums.T @ sums
     noise = combination_covariance(influences, problem.n + len(theta))
     prior = answer[: problem.n] / problem.prior[:, None]  # what the prior gains do not know

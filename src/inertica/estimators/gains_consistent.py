@@ -55,6 +55,7 @@ def constrained(problem: GainProblem, prior: Parameters, body: RigidBody) -> Gai
             change = float(np.max(np.abs(x[: problem.n] / g - 1.0)))
             g, theta = x[: problem.n], x[problem.n :]
         covariance = joint_covariance(problem, g, theta, free.sigma, np.arange(problem.n))
+    # relative, since factors multiply: std of 1/g over 1/g is std of g over g to first order
     std = np.sqrt(np.diag(covariance)) / np.abs(g)
     return Gains(1.0 / g, std, theta, found_loads(problem, theta), free.sigma, iterations)
 
@@ -94,6 +95,7 @@ def _guess(load: KnownLoad) -> Array:
     """A load as far as it is known; a ball of 10 cm where it is not."""
     mass = float(load.values[9]) if load.known[9] else 1.0
     out = np.zeros(10)
+    # of a solid sphere, 2/5 m r^2 about each axis
     out[[0, 3, 5]], out[9] = 0.4 * mass * 0.1**2, mass
     return np.where(load.known, load.values, out)
 

@@ -113,11 +113,13 @@ class IterationHistory:
         """One more estimate with its residual norm and standard deviations; decides whether it is the last."""
         change = relative_step(self.beta, beta, std, self.stop)
         before = self.residuals[-1]
+        # a residual of zero cannot fall any further
         crit1 = abs(residual - before) / before if before > 0.0 else 0.0
         self.betas.append(np.array(beta))
         self.residuals.append(float(residual))
         self.steps.append(change)
         met = crit1 < self.stop.residual, change < self.stop.step
+        # small steps alone are no convergence: an iteration can come to rest far above where it has been
         if (all(met) or (self.stop.rule == "either" and any(met))) and residual > WORSE * min(self.residuals):
             least = int(np.argmin(self.residuals))
             times = residual / self.residuals[least]
@@ -149,6 +151,7 @@ class IterationHistory:
 def relative_step(before: Array, after: Array, std: Array, stop: Stop) -> float:
     """Largest relative change over the parameters known well enough for it to mean something."""
     size, change = np.abs(after), np.abs(after - before)
+    # relative steps of parameters that are not known from zero say nothing
     counts = (size > 0.0) & (std < stop.settled * size) & (change > stop.within * std)
     if not counts.any():
         return 0.0

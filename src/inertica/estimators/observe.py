@@ -108,6 +108,7 @@ class Observations:
         self._rows: list[Rows] | None = None
         self._factored: Factors | None = None
         self._sigmas: Array | None = None
+        # such rows need not be built at all: kernels add them to R while a chunk is in the cache
         self._straight = all(m.decimator.ratio == 1 and m.recipe.regressor == "torque" for m in self.motions)
 
     @property
@@ -129,6 +130,7 @@ class Observations:
 
     def _like(self, **changes: object) -> Observations:
         other = copy(self)
+        # cached properties of the copy would be those of the original
         other.__dict__.pop("_torques", None)
         other._factored = other._sigmas = None
         other.__dict__.update(changes)
@@ -171,6 +173,7 @@ class Observations:
     def records_without_rows(self, beta: Array) -> list[tuple[Array, Mask]]:
         """The same to rounding, for those who need no rows: by the torques of the motions where nobody has built rows yet."""
         if self._rows is not None or not self._straight:
+            # rows that exist are cheaper than another pass of the dynamics
             return self.records(beta)
         values = np.zeros(self.base.layout.size)
         values[self.base.retained] = beta

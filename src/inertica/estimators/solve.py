@@ -108,35 +108,40 @@ def _before(problem: Problem) -> Array:
     return np.zeros(problem.base.rank) if problem.prior is None else problem.prior_beta
 
 
+@dataclass(frozen=True, eq=False)
+class FitErrors:
+    """How uncertain a linear fit is.
+
+    Args:
+        sigma: (n,) standard deviation of the residual torque per joint.
+        covariance: (b, b) of beta; None when nothing is known of its errors.
+        plain: (b, b) covariance for white residuals; the solution's spread when not given.
+    """
+
+    sigma: Array
+    covariance: Array | None
+    plain: Array | None = None
+
+
 def estimated(
-    method: str,
-    problem: Problem,
-    solution: Solution,
-    covariance: Array | None,
-    sigma: Array,
-    start: float,
-    *,
-    plain: Array | None = None,
-    evidence: Evidence | None = None,
+    method: str, problem: Problem, solution: Solution, errors: FitErrors, start: float, *, evidence: Evidence | None = None,
     settings: Mapping[str, object] | None = None,
-) -> Estimate:
+) -> Estimate:  # fmt: skip
     """The estimate that a linear solve comes to.
 
     Args:
         method: its name.
         problem: what was solved.
         solution: how.
-        covariance: (b, b) of beta.
-        sigma: (n,) standard deviation of the residual torque per joint.
+        errors: of the solution.
         start: `time.perf_counter()` when the method began.
-        plain: (b, b) covariance for white residuals; the solution's spread when not given.
         evidence: what the data alone say.
         settings: for the record, besides those of the solve.
     """
-    plain = solution.spread if plain is None else plain
+    plain = solution.spread if errors.plain is None else errors.plain
     return Estimate(
-        method, problem.base, solution.beta, covariance,
-        Diagnostics(sigma, solution.condition, solution.unresolved, plain), solution.chi,
+        method, problem.base, solution.beta, errors.covariance,
+        Diagnostics(errors.sigma, solution.condition, solution.unresolved, plain), solution.chi,
         evidence=evidence, seconds=time.perf_counter() - start,
         settings={**(settings or {}), **solution.settings}, warnings=solution.warnings,
     )  # fmt: skip

@@ -94,6 +94,7 @@ class JointLimits:
 
     def excess(self, motion: Samples) -> Array:
         lower, upper = self.bounds
+        # in parts of half the range, so that excesses of rad, rad/s and rad/s^2 compare
         parts = [np.maximum(x - u, l - x) / s for x, l, u, s in zip(motion, lower, upper, self.scale, strict=True)]
         return np.hstack(parts)
 
@@ -139,6 +140,7 @@ class TorqueLimits:
         at = np.flatnonzero(weights.any(axis=1))
         if at.size:
             q, dq, ddq = (x[at] for x in motion)
+            # derivative of |tau|; rows without weight are not worked out at all
             direction = weights[at] * np.sign(self.engine.inverse_dynamics(q, dq, ddq, self.chi)) / self._allowed
             for x, d in zip(out, self.engine.torque_derivatives(q, dq, ddq, self.chi), strict=True):
                 x[at] = np.einsum("mi,mij->mj", direction, d)

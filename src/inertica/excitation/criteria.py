@@ -79,11 +79,13 @@ class _Spectral(ABC):
         norms = _norms(np.sum(W * W, axis=0)) if self.scaled else np.ones(W.shape[1])
         A = W / norms
         squares, V = np.linalg.eigh(A.T @ A)
+        # rounding leaves small eigenvalues of A'A anywhere near zero; the floor keeps slopes finite
         s = np.sqrt(np.maximum(squares[::-1], squares[-1] * 1e-15))
         value, slope = self.slope(s, p)
         V = V[:, ::-1]
         G = A @ ((V * (slope / s)) @ V.T)  # U diag(slope) V', with U = A V / s
         if self.scaled:
+            # derivative of a normalised column: what lies along the column changes its length only
             G = (G - A * np.sum(A * G, axis=0)) / norms
         return value, observe.gradient(motion, rows_of(G, motion))
 
@@ -277,6 +279,7 @@ def _largest(x: Array, p: float) -> tuple[float, Array]:
     top = float(x.max())
     if top <= 0.0:
         return 0.0, np.zeros_like(x)
+    # the largest taken out: x^p overflows for p = 60
     ratio = x / top
     total = float(np.sum(ratio**p))
     return top * total ** (1.0 / p), ratio ** (p - 1.0) * total ** (1.0 / p - 1.0)

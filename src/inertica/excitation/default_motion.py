@@ -11,7 +11,7 @@ from inertica.errors import InerticaError, InputError
 from inertica.excitation.constraints import robot_constraints
 from inertica.excitation.files import catalog_trajectory, has_trajectory
 from inertica.excitation.fourier import Fourier
-from inertica.excitation.optimal import design
+from inertica.excitation.optimal import DesignOptions, design
 from inertica.excitation.safety import safe_start, surroundings
 from inertica.excitation.search import Search
 from inertica.excitation.trajectory import Trajectory
@@ -76,11 +76,12 @@ def default_motion(
     constraints = robot_constraints(description, base.engine)
     constraints += [bodies] if bodies.pairs else []
     family = Fourier.still(period, start, harmonics, free_start=True)
+    options = DesignOptions(
+        search=QUICK,
+        progress=lambda p: say(f"designing a motion for {kind}, none is stored for {name}: condition {p.best:.4g}"),
+    )
     for attempt in range(ATTEMPTS):
-        designed = design(
-            base.engine, base, family, None, constraints, search=QUICK, rng=seed + 100 * attempt,
-            progress=lambda p: say(f"designing a motion for {kind}, none is stored for {name}: condition {p.best:.4g}"),
-        )  # fmt: skip
+        designed = design(base.engine, base, family, None, constraints, options, seed + 100 * attempt)
         if designed.feasible:
             break
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,8 @@ from inertica.excitation.splines import QuinticPoints, Spline
 from inertica.excitation.tables import read_samples, sample_times, write_table
 from inertica.excitation.trajectory import Trajectory
 from inertica.excitation.trapezoid import Trapezoid
-from inertica.later import Deferred
-from inertica.robot.yamlfile import Item, read_yaml
+from inertica.robot.yamlfile import Item, read_yaml, yaml
 from inertica.writing import write_whole
-
-if TYPE_CHECKING:
-    import yaml
-else:
-    yaml = Deferred("yaml")
 
 FAMILIES: Mapping[str, type[Any]] = {
     "fourier": Fourier,

@@ -80,22 +80,34 @@ class Design:
     approach: Approach | None = None
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DesignOptions:
+    """How a design is searched.
+
+    Args:
+        grid: times at which the regressor is evaluated, or how many, evenly spaced.
+        check: times at which constraints must hold; when not given, ten times as many as in the grid and between them.
+        previous: R factors (k, base parameters) of logs that exist: their information R'R is added, so that the motion is sought
+            that adds most to them.  With `noise` they should be weighted alike.
+        rate: samples per second that the new log will have, so that it weighs rightly against previous ones.
+        noise: standard deviation of each joint's torque; rows are divided by it.
+        search: effort.
+        progress: called now and then.
+    """
+
+    grid: int | ArrayLike = 100
+    check: ArrayLike | None = None
+    previous: Sequence[Array] = ()
+    rate: float | None = None
+    noise: Sequence[float] | None = None
+    search: Search = field(default_factory=Search)
+    progress: Callable[[Progress], None] | None = None
+
+
 def design(
-    engine: Engine,
-    base: BaseModel,
-    family: Shaped,
-    criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (),
-    *,
-    grid: int | ArrayLike = 100,
-    check: ArrayLike | None = None,
-    previous: Sequence[Array] = (),
-    rate: float | None = None,
-    noise: Sequence[float] | None = None,
-    search: Search | None = None,
-    rng: Generator | int = 0,
-    progress: Callable[[Progress], None] | None = None,
-) -> Design:
+    engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
+    constraints: Sequence[MotionConstraint] = (), options: DesignOptions | None = None, rng: Generator | int = 0,
+) -> Design:  # fmt: skip
     """A motion that minimises a criterion of the base regressor under constraints.
 
     Args:
@@ -104,31 +116,28 @@ def design(
         family: the trajectories to choose from; its coefficients are where the search may begin when they move the robot.
         criterion: cond(W) when not given.
         constraints: joint limits, torques, places.
-        grid: times at which the regressor is evaluated, or how many, evenly spaced.
-        check: times at which constraints must hold; when not given, ten times as many as in the grid and between them.
-        given: R factors (k, base parameters) of logs that exist: their information R'R is added, so that the motion is sought
-            that adds most to them.  With `noise` they should be weighted alike.
-        rate: samples per second that the new log will have, so that it weighs rightly against those given.
-        noise: standard deviation of each joint's torque; rows are divided by it.
-        search: effort.
+        options: instants, effort, and what is there already.
         rng: generator or seed.
-        progress: called now and then.
     """
+    options = options or DesignOptions()
+    check, effort, previous, noise = options.check, options.search, options.previous, options.noise
     wanted = _with_rank(Condition() if criterion is None else criterion, base)
-    times = _grid(family, grid)
+    times = _grid(family, options.grid)
     fine = _finer(times, FINER, family) if check is None else np.asarray(check, float)
     dense = _finer(times, DENSER, family) if check is None else fine
-    effort = Search() if search is None else search
     soft = Engine(softened(engine.layout, effort.softness), threads=engine.threads, target=engine.target)
     observe, smooth = (
-        observation(e, base, wanted.full, previous, _weight(rate, family.period, len(times)), noise) for e in (engine, soft)
+        observation(e, base, wanted.full, previous, _weight(options.rate, family.period, len(times)), noise)
+        for e in (engine, soft)
     )
     with one_thread():  # two BLAS threads make factorisations of this size many times slower
         on_grid, on_dense, on_fine = (Basis.of(family, t) for t in (times, dense, fine))
         finest = None
         if check is None and any(isinstance(c, Collisions) for c in constraints):
             finest = Basis.of(family, np.union1d(np.arange(0.0, family.period, 1.0 / SAFE_RATE), [family.period]))
-        task = Task(on_grid, on_dense, on_fine, observe, smooth, wanted, constraints, effort, check is None, progress, finest)
+        task = Task(
+            on_grid, on_dense, on_fine, observe, smooth, wanted, constraints, effort, check is None, options.progress, finest
+        )
         _solve(task, family, np.random.default_rng(rng))
         return _result(task, family, base, engine)
 

@@ -231,6 +231,7 @@ def peaks(excess: Array) -> float:
     with np.errstate(invalid="ignore"):  # unlimited quantities are minus infinity throughout
         before, here, after = excess[:-2], excess[1:-1], excess[2:]
         bend = 2.0 * here - before - after
+        # vertex of the parabola through three equidistant points
         rise = np.divide((after - before) ** 2, 8.0 * bend, out=np.zeros_like(here), where=bend > 0.0)
         top = np.where((here >= before) & (here >= after), here + rise, here)
     return float(max(np.nanmax(top), excess[0].max(), excess[-1].max()))
@@ -253,6 +254,7 @@ def explore(task: Task, rng: Generator) -> Array:
         candidates = np.array([strategy.ask() for _ in range(search.population)])
         x, merits = judged_candidates(task, candidates * task.scale)
         away = np.mean((candidates - x / task.scale) ** 2, axis=1)  # keeps the strategy near what it is judged by
+        # CMA-ES ranks only: any value above all others serves
         finite = np.where(np.isfinite(merits), merits, 1e6)
         strategy.tell([(a, float(m)) for a, m in zip(candidates, finite + away, strict=True)])
         best = int(np.argmin(merits))
@@ -270,6 +272,7 @@ def _strategy(mean: Array, population: int, seed: int) -> Any:
     from cmaes import CMA, SepCMA
 
     sigma = 0.3 * float(np.sqrt(np.mean(mean**2))) or 0.3
+    # a full covariance of many unknowns takes longer to adapt than to search without
     kind = CMA if len(mean) <= FULL_COVARIANCE else SepCMA
     return kind(mean=mean, sigma=sigma, population_size=population, seed=seed)
 
@@ -319,11 +322,13 @@ def _round(
         x = u * task.scale
         value, rates = task.criterion.smooth(task.soft, task.grid.motion(x), p)
         task.evaluations += 1 + 3 * task.grid.n
+        # chain rule of the logarithm that is minimised
         slope = 1.0 if task.criterion.logarithmic else 1.0 / value
         total = value if task.criterion.logarithmic else math.log(value)
         gradient = slope * task.grid.gradient(rates)
         motion = task.dense.motion(x) if held else Samples(*(np.zeros((0, task.grid.n)),) * 3)
         for c, m in zip(held, multipliers, strict=True):
+            # augmented Lagrangian of inequalities (Powell, Hestenes, Rockafellar)
             active = np.maximum(0.0, m + mu * c.excess(motion))
             total += float(np.sum(active**2 - m**2)) / (2.0 * mu)
             gradient += task.dense.gradient(c.gradient(motion, active))

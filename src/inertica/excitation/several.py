@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from inertica.dynamics.engine import Engine
 from inertica.excitation.constraints import MotionConstraint
 from inertica.excitation.criteria import Criterion
-from inertica.excitation.optimal import Design, design
+from inertica.excitation.optimal import Design, DesignOptions, design
 from inertica.excitation.trajectory import Array, Shaped, Trajectory
 from inertica.identifiability.base import BaseModel
 
@@ -20,7 +20,7 @@ from inertica.identifiability.base import BaseModel
 def information(
     engine: Engine, base: BaseModel, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, noise: Sequence[float] | None = None
 ) -> Array:
-    """(b, b) R factor of a motion (N, n): what `design(given=[R])` takes; R'R is the information in its samples."""
+    """(b, b) R factor of a motion (N, n): what `DesignOptions(previous=[R])` takes; R'R is the information in its samples."""
     known = np.zeros_like(np.asarray(q, float))
     weights = None if noise is None else 1.0 / np.asarray(noise, float)
     return engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.retained]).stacked(list(base.retained), weights).R
@@ -36,8 +36,7 @@ def information_of(
 
 def design_several(
     count: int, engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, previous: Sequence[Array] = (),
-    noise: Sequence[float] | None = None, rng: Generator | int = 0, **options: Any,
+    constraints: Sequence[MotionConstraint] = (), options: DesignOptions | None = None, rng: Generator | int = 0,
 ) -> list[Design]:  # fmt: skip
     """Motions one after the other, each adding most to all before it; the criterion's value is that of all together.
 
@@ -45,18 +44,14 @@ def design_several(
 
     Args:
         count: how many.
-        rate: samples per second of each.
-        options: passed on to `design`.
+        engine, base, family, criterion, constraints, rng: as for `design`.
+        options: likewise; 100 samples per second of each motion where no rate is stated.
     """
-    generator = np.random.default_rng(rng)
-    known, out = list(previous), []
+    options, generator, out = options or DesignOptions(), np.random.default_rng(rng), list[Design]()
+    rate, known = options.rate or 100.0, list(options.previous)
     for _ in range(count):
-        out.append(
-            design(
-                engine, base, family, criterion, constraints, previous=known, rate=rate, noise=noise, rng=generator, **options
-            )
-        )  # fmt: skip
+        out.append(design(engine, base, family, criterion, constraints, replace(options, previous=known, rate=rate), generator))
         if not out[-1].feasible:
             break
-        known.append(information_of(engine, base, out[-1].trajectory, rate, noise))
+        known = [*known, information_of(engine, base, out[-1].trajectory, rate, options.noise)]
     return out

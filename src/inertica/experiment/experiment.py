@@ -65,8 +65,7 @@ class Experiment:
         description: Description,
         *,
         friction: str | None = None,
-        noise: str | None = None,
-        radians: bool = False,
+        noise: str | Noise | None = None,
         distribution: str = NORMAL,
         sensors: Sensors | None = None,
         integrator: str = "rk4",
@@ -77,8 +76,7 @@ class Experiment:
         Args:
             description: the robot.
             friction: of the simulated robot, see `truth.FRICTIONS`; its own when not given.
-            noise: name of one of its noise presets; no noise when not given.
-            radians: read the preset's position noise as radians, as the survey's Table 1 prints it.
+            noise: one of its noise presets by name, or a preset as `noise_preset` reads it; no noise when not given.
             distribution: of the noise: normal, uniform or laplace, with the preset's standard deviations.
             sensors: further imperfections; by default only the sample rate the description states.
             integrator: euler, rk2, rk4 or variable.
@@ -91,7 +89,8 @@ class Experiment:
         default_sensors = replace(default_sensors, **description.sensors)
         if noise is None and distribution != NORMAL:
             raise InputError(f"a distribution of noise ({distribution}) needs a noise preset")
-        preset = None if noise is None else replace(noise_preset(description, noise, radians=radians), distribution=distribution)
+        preset = noise_preset(description, noise) if isinstance(noise, str) else noise
+        preset = None if preset is None else replace(preset, distribution=distribution)
         return cls(
             description, loop, true_parameters(description, friction), preset, sensors or default_sensors, integrator, threads
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from inertica.arrays import Array
 from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.simulate import Noise, Simulation
+from inertica.dynamics.simulate import Noise, RunOptions, Simulation
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.experiment.loop import ControlLoop
 from inertica.experiment.track import Replay, Track
@@ -64,10 +64,11 @@ class LoopRun:
             on_device: signals stay in the memory of the GPU, if that computes them.
         """
         with np.errstate(all="ignore"):
-            options = {**self._options(track, gains), "noise": noise, "runs": runs, "on_device": on_device}
+            inputs, options = self._inputs(track, gains), self._options(track)
+            options |= {"noise": noise, "runs": runs, "on_device": on_device}
             if self.batch is not None:
-                return self.batch.simulate(self.engine, chi, **options)
-            return self.engine.simulate(chi, **options)
+                return self.batch.simulate(self.engine, chi, *inputs, **options)
+            return self.engine.simulate(chi, *inputs, **options)
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""
@@ -88,18 +89,22 @@ class LoopRun:
             rates: name -> (D, n), how fast gains change along the same directions.
         """
         pairs = [
-            simulate_tangents(self.engine, chi, directions, **self._options(t, gains), gain_directions=rates) for t in tracks
+            simulate_tangents(self.engine, chi, directions, *self._inputs(t, gains), RunOptions(**self._options(t)), rates)
+            for t in tracks
         ]
         self.count.simulations += len(directions)
         run, rate = ([track.replay(pair[k]) for track, pair in zip(tracks, pairs, strict=True)] for k in (0, 1))
         return _joined(run), _joined(rate)
 
-    def _options(self, track: Track, gains: Gains | None) -> dict[str, Any]:
+    def _inputs(self, track: Track, gains: Gains | None) -> tuple[Mapping[str, Array], Gains, float]:
+        """Reference, gains and control period."""
+        return track.reference, self.loop.all_gains | dict(gains or {}), track.dt
+
+    def _options(self, track: Track) -> dict[str, Any]:
         stated = self.loop.difference_velocity
         return {
-            "reference": track.reference, "gains": self.loop.all_gains | dict(gains or {}), "dt": track.dt, "keep": track.keep,
-            "start": track.start, "law": self.loop.compiled_law, "integrator": self.integrator, "shapes": self.shapes,
-            "difference_velocity": self.noisy if stated is None else stated,
+            "keep": track.keep, "start": track.start, "law": self.loop.compiled_law, "integrator": self.integrator,
+            "shapes": self.shapes, "difference_velocity": self.noisy if stated is None else stated,
         }  # fmt: skip
 
 

@@ -272,15 +272,15 @@ class _Signed:
         self.value = np.concatenate([plain, -plain])
         self.order = np.argsort(self.value[:, 0], kind="stable")
         self.sorted = self.value[self.order, 0]
-        self._choices: dict[int, Indices] = {0: np.zeros((1, 0), np.intp)}
+        self._index_sets: dict[int, Indices] = {0: np.zeros((1, 0), np.intp)}
 
-    def choices(self, count: int) -> Indices:
+    def index_sets(self, count: int) -> Indices:
         """All choices of so many different terms, (choices, count)."""
-        if count == 2 and count not in self._choices:
-            self._choices[count] = np.stack(np.triu_indices(len(self.text), 1), axis=1)
-        if count not in self._choices:
-            self._choices[count] = np.array(list(combinations(range(len(self.text)), count)), np.intp).reshape(-1, count)
-        return self._choices[count]
+        if count == 2 and count not in self._index_sets:
+            self._index_sets[count] = np.stack(np.triu_indices(len(self.text), 1), axis=1)
+        if count not in self._index_sets:
+            self._index_sets[count] = np.array(list(combinations(range(len(self.text)), count)), np.intp).reshape(-1, count)
+        return self._index_sets[count]
 
     def near(self, wanted: Array, tolerance: float) -> list[tuple[int, int]]:
         """Pairs (position in wanted, term) whose values agree in the robot itself."""
@@ -293,7 +293,7 @@ def _sum_of(v: Array, count: int, first: _Signed, last: _Signed) -> Coefficient 
     """v as a sum of `count` different terms; all but the last are enumerated from `first`, the last is looked up in `last`."""
     if len(first.text) < count - 1 or not last.text:
         return None
-    heads = first.choices(count - 1)
+    heads = first.index_sets(count - 1)
     taken = first.value[heads].sum(axis=1)
     tolerance = TOLERANCE * abs(float(v[0])) + _NOISE
     for head, tail in last.near(v[0] - taken[:, 0], tolerance):

@@ -24,11 +24,13 @@ _BASE = {
     **{"dqm": "dtheta", "qr": "qr", "qref": "qr", "qdes": "qr", "dqr": "dqr", "dqref": "dqr", "ddqr": "ddqr", "ddqref": "ddqr"},
 }
 _REFERENCE = {"ref", "reference", "des", "desired", "target", "cmd", "command", "commanded", "setpoint", "set", "goal"}
+_TARGET = _REFERENCE - {"set"} | {"action", "actions"}
+"""Words that mean a position target where they stand alone."""
 _OF_REFERENCE = {"q": "qr", "dq": "dqr", "ddq": "ddqr"}
 _MOTOR = {"motor", "mot", "drive"}
 _OF_MOTOR = {"q": "theta", "dq": "dtheta", "tau": "taum", "i": "i", "theta": "theta", "dtheta": "dtheta", "taum": "taum"}
 _MEASURED = {"actual", "act", "meas", "measured", "mes", "msr", "sensor", "state", "states", "observed", "m", "field"}
-_JOINT = {"joint", "joints", "axis", "j", "jnt", "a"}
+_JOINT = {"joint", "joints", "axis", "j", "jnt", "dof", "a"}
 """`a` is the axis of KUKA and others: A1_pos."""
 _CLOCK = {"t", "time", "stamp", "timestamp", "timestamps", "clock", "secs", "seconds"}
 
@@ -153,6 +155,8 @@ def _signal(words: list[str]) -> Meaning | None:
         rest = [*rest[:-2], rest[-2] + "dot"]
     if rest[-1:] == ["m"] and rest[:-1] in (["tau"], ["q"], ["theta"], ["dq"]):  # tau_m: of the motor
         rest = ["motor", *rest[:-1]]
+    if rest and set(rest) <= _TARGET:
+        return Meaning("qr")
     reference = any(word in _REFERENCE for word in rest)
     motor = any(word in _MOTOR for word in rest)
     base = [word for word in rest if word not in _REFERENCE | _MOTOR | _MEASURED]

@@ -22,22 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 
 from inertica.arrays import Array
-from inertica.later import Deferred
-from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
+from inertica.physical.conesets import Accuracy, Barrier, ConeSet, clarabel, settings_of
 from inertica.physical.triangular import back_substituted
-
-if TYPE_CHECKING:
-    import clarabel
-else:
-    clarabel = Deferred("clarabel")
-
 
 GOOD = 1e-4
 """Gap, in noise variances, that needs no further way: a hundredth of a standard deviation."""

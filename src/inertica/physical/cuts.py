@@ -8,26 +8,17 @@ are small cone programs on the data of the fit, all with the same matrix.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from inertica.arrays import Array, Mask
-from inertica.later import Deferred
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
-from inertica.physical.conesets import Accuracy, cones_of, settings_of
+from inertica.physical.conesets import Accuracy, clarabel, cones_of, settings_of
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import Block, Cone, cone_slack
 from inertica.physical.pseudo import smat
-
-if TYPE_CHECKING:
-    import clarabel
-else:
-    clarabel = Deferred("clarabel")
-
 
 _ENDS = Accuracy(gap=1e-3, feasibility=1e-4)
 """Ends to a thousandth of the radius, which is about three standard deviations."""

@@ -5,21 +5,12 @@ Whether a point is inside is measured, whatever a solver says of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sp
 
 from inertica.arrays import Array
-from inertica.later import Deferred
 from inertica.physical.certified import descent, newton_step
-from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
-
-if TYPE_CHECKING:
-    import clarabel
-else:
-    clarabel = Deferred("clarabel")
-
+from inertica.physical.conesets import Accuracy, Barrier, ConeSet, clarabel, settings_of
 
 _NEAR = 1e-3
 """Weight of staying near, against depth; both in reference sizes."""

@@ -11,7 +11,6 @@ covers only bodies inside the cone that the points span, so its minimum lies abo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,18 +18,12 @@ from numpy.typing import NDArray
 
 from inertica.arrays import Array
 from inertica.errors import InputError
-from inertica.later import Deferred
 from inertica.physical.cone import ConeSolution, Metric, Program, SolveError
-from inertica.physical.conesets import settings_of
+from inertica.physical.conesets import clarabel, settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
 from inertica.robot import inertia
-
-if TYPE_CHECKING:
-    import clarabel
-else:
-    clarabel = Deferred("clarabel")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ ABOVE_NOISE = 20.0
 """Standard deviations of its white noise below which the range of a position is no movement."""
 
 
-def position_band(q: Array, dt: float) -> Array:
+def position_band(q: Array, dt: float, sigma: Array | None = None) -> Array:
     """(n,) Hz below which 99 % of the energy of each position lies, its linear trend taken off; 0 for joints that do not move:
     the noise of a joint at rest fills the spectrum.
 
@@ -25,19 +25,20 @@ def position_band(q: Array, dt: float) -> Array:
     Args:
         q: (N, n) positions on a uniform clock.
         dt: of that clock, s.
+        sigma: (n,) standard deviation of white noise on q; as the fourth difference shows it by default.
     """
     x = np.linspace(-1.0, 1.0, len(q))
     y = q - q.mean(axis=0)
     y = y - np.outer(x, (x @ y) / (x @ x))
     energy = np.cumsum(np.abs(np.fft.rfft(np.hanning(len(q))[:, None] * y, axis=0)) ** 2, axis=0)
     f = np.fft.rfftfreq(len(q), dt)
-    moving = np.ptp(q, axis=0) > ABOVE_NOISE * position_noise(q)
+    moving = np.ptp(q, axis=0) > ABOVE_NOISE * (position_noise(q) if sigma is None else sigma)
     return np.array([f[np.searchsorted(e, ENERGY * e[-1])] if m else 0.0 for e, m in zip(energy.T, moving, strict=True)])
 
 
-def widest_position_band(q: Array, dt: float) -> float:
+def widest_position_band(q: Array, dt: float, sigma: Array | None = None) -> float:
     """Hz, the highest `position_band` of all joints."""
-    return float(position_band(q, dt).max(initial=0.0))
+    return float(position_band(q, dt, sigma).max(initial=0.0))
 
 
 def spectra(y: Array, rate: float, length: int) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from inertica.logs.noise import position_noise
 from inertica.preprocessing.bandwidth import ENERGY, spectra, widest_position_band
 from inertica.preprocessing.filters import PART_OF_RATE, Unfiltered
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.prepare import noise_on_clock, prepare
 from inertica.preprocessing.recipe import Recipe
 
 ABOVE = 4.0
@@ -80,7 +80,7 @@ def edges_of(log: Log, *, velocity: bool = False) -> Array:
     if velocity and log.dq is None:
         raise InputError(f"{log.origin} has no recorded velocity whose noise could be looked at")
     motion = unfiltered(log, velocity)
-    return noise_edge(motion.dq if velocity else motion.q, motion.dt)
+    return noise_edge(motion.dq, motion.dt) if velocity else noise_edge(motion.q, motion.dt, noise_on_clock(log))
 
 
 def unfiltered(log: Log, velocity: bool = False) -> Motion:
@@ -115,7 +115,7 @@ def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
 def widest_band(logs: list[Log] | tuple[Log, ...]) -> float:
     """Hz, the widest `motion_band` of the logs."""
     motions = [unfiltered(log) for log in logs]
-    return max(motion_band(m.q, m.dt) for m in motions)
+    return max(motion_band(m.q, m.dt, noise_on_clock(log)) for log, m in zip(logs, motions, strict=True))
 
 
 def usual_cutoff(logs: Sequence[Log]) -> float:

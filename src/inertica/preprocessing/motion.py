@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +20,16 @@ from inertica.logs.noise import position_noise
 from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.periods import PeriodNoise, period_share
 from inertica.preprocessing.recipe import Recipe
-from inertica.preprocessing.resample import interpolant
+from inertica.preprocessing.resample import interpolant, uniform_spline
 
 BORDER, STANDSTILL, BRIDGED, LEFT_OUT = "border", "standstill", "bridged", "left out"
 PAUSED = "break of the clock"
 UNSPOILED = (BORDER, STANDSTILL, BRIDGED, LEFT_OUT)
 """Reasons for a mask that leave the values themselves right, or right enough not to matter to their neighbours."""
+
+
+_PERIODS: WeakKeyDictionary[Log, float | None] = WeakKeyDictionary()
+"""Log -> the period of its motion, so that it is looked for once however often the log is prepared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +95,11 @@ class Motion(Tabular):
     @cached_property
     def period(self) -> float | None:
         """The period of the motion as a share of its duration, by the log, so that no choice of filter changes it; None without."""
-        return period_share(self.q if self.log.q is None else self.log.q)
+        if self.log.q is None:
+            return period_share(self.q)
+        if self.log not in _PERIODS:
+            _PERIODS[self.log] = period_share(self.log.q)
+        return _PERIODS[self.log]
 
     @property
     def n(self) -> int:
@@ -178,18 +187,23 @@ class Motion(Tabular):
         out = np.where(self.mask[:, None], 0.0, scale)
         return np.where(self.resting, 0.0, out) if resting else out
 
-    def at_samples(self, values: Array) -> Array:
-        """Values (N, n) on this clock, such as predicted torques, at the M samples of the log: (M, n).
+    def at_samples(self, values: Array, use: Mask | None = None) -> Array:
+        """Values (N, n) on this clock, such as predicted torques, at the M samples of the log: (M, n); several side by side, too.
 
         Delays are put back in, so that the result compares with the torque as recorded.  Beyond the ends of the clock the last value
         holds; samples without a time get NaN.
+
+        Args:
+            values: on this clock.
+            use: (M,) samples of the log that are wanted; all by default.
         """
         t = self.log.running
-        delays = self.recipe.delays(self.n)
+        delays = np.tile(self.recipe.delays(self.n), values.shape[1] // self.n)
         if not delays.any() and len(t) == len(self) and np.abs(t - self.t).max() < 1e-6 * self.dt:
-            return values
+            return values if use is None else values[use]
+        t = t if use is None else t[use]
         finite = np.isfinite(t)
-        out = np.full((len(t), self.n), np.nan)
+        out = np.full((len(t), len(delays)), np.nan)
         averaged = self.recipe.average  # one period stands for all of them
         x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if averaged else (self.t, values)
         span = x[-1] - x[0]
@@ -198,13 +212,19 @@ class Motion(Tabular):
             at = t[finite] - delay
             at = x[0] + np.mod(at - x[0], span) if averaged else np.clip(at, x[0], x[-1])
             nearest = np.clip(np.rint((at - x[0]) / self.dt).astype(int), 0, len(x) - 1)
-            on = np.abs(at - x[nearest]) < 1e-6 * self.dt
-            for j in alike:
-                column = y[nearest, j]
-                if not on.all():
-                    column = np.where(on, column, interpolant(x, y[:, j], self.recipe.interpolation)(at))
-                out[finite, j] = column
+            between = np.abs(at - x[nearest]) >= 1e-6 * self.dt
+            through = y if len(alike) == y.shape[1] else y[:, alike]
+            columns = through[nearest]
+            if between.any():
+                columns[between] = self._curve(x, through, at[between])
+            out[np.ix_(finite, alike)] = columns
         return out
+
+    def _curve(self, x: Array, y: Array, at: Array) -> Array:
+        """Columns of y on the uniform clock x, read off the recipe's curve at any time."""
+        if self.recipe.interpolation == "cubic" and len(x) >= 4:
+            return uniform_spline(y, (at - x[0]) / self.dt)
+        return np.asarray(interpolant(x, y, self.recipe.interpolation)(at))
 
     def decimated(self) -> Motion:
         """The motion itself low-passed and thinned out, for methods that do not see regressor columns (Kalman filters, say).

@@ -43,6 +43,9 @@ MOST_RESAMPLED = 4
 _RESAMPLED: WeakKeyDictionary[Log, OrderedDict[Hashable, tuple[Array, Mask]]] = WeakKeyDictionary()
 """Log -> its signals on uniform clocks, as long as the log is there; what is kept follows from the log and the key alone."""
 
+_NOISE: WeakKeyDictionary[Log, dict[Hashable, Array]] = WeakKeyDictionary()
+"""Log -> noise of its positions on uniform clocks, likewise."""
+
 
 def prepare(log: Log, recipe: Recipe | None = None) -> Motion:
     """The motion of a log.
@@ -58,6 +61,11 @@ def prepare(log: Log, recipe: Recipe | None = None) -> Motion:
         3
     """
     return _Preparation(log, recipe or Recipe()).motion()
+
+
+def noise_on_clock(log: Log) -> Array:
+    """(n,) standard deviation of white noise on the positions of a log on its uniform clock, before any filter."""
+    return _Preparation(log, Recipe()).position_noise()
 
 
 class _Preparation:
@@ -306,7 +314,7 @@ class _Preparation:
             self.done[STANDSTILL] = "standstill was not looked for"
             return np.zeros(kinematics.dq.shape, bool)
         threshold = resting_threshold(
-            self.q, kinematics.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self._position_noise()
+            self.q, kinematics.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self.position_noise()
         )
         resting = (kinematics.dq <= threshold) & (kinematics.dq >= -threshold)
         still = np.logical_and.reduce(list(resting.T))
@@ -318,10 +326,18 @@ class _Preparation:
         )
         return resting
 
-    def _position_noise(self) -> Array:
-        """Of the positions before the filter; samples as recorded need looking at only once, however often they are prepared."""
+    def position_noise(self) -> Array:
+        """Of the positions before the filter, which are looked at only once, however often they are prepared."""
+        if self.recipe.average:
+            return position_noise(self.q)
         as_recorded = self.clock.exact and len(self.q) == np.count_nonzero(self.use & ~self.stale) and not self.spoiled.any()
-        return self.log.position_noise if as_recorded and not self.recipe.average else position_noise(self.q)
+        if as_recorded:
+            return self.log.position_noise
+        clock = self.clock
+        known, key = _NOISE.setdefault(self.log, {}), (clock.start, clock.dt, clock.count, self.recipe.interpolation)
+        if key not in known:
+            known[key] = position_noise(self.q)
+        return known[key]
 
     def _decimator(self) -> Decimator:
         recipe, rate = self.recipe, self.clock.rate

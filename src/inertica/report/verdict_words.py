@@ -83,9 +83,8 @@ def verdict_words(result: Result, judged: Verdict | None = None) -> VerdictWords
     """Words for a verdict; for that of the result when none is given."""
     judged = judged or verdict(result)
     serious = [reason for reason in judged.reasons if reason.level != GOOD]
-    quality = (
-        f"On {_place(result, judged.data_set)}, the predicted torque misses the torque as recorded by {percent(judged.residual)}."
-    )
+    where = _data_words(result, judged.data_set)
+    quality = f"On {where}, the predicted torque misses the torque as recorded by {percent(judged.residual)}."
     details = [
         *_fitted(result, judged), *_missed(judged.reasons, What.JOINT), *_reasons(result, serious),
         *_missed(judged.reasons, What.LIGHT_JOINT), _possible(result),
@@ -114,7 +113,7 @@ def verdict_document(result: Result) -> dict[str, object]:
 def first_line(result: Result) -> str:
     """The model that came in beside the identified one, both by the raw residual of the verdict's data set."""
     judged, before = verdict(result), result.before
-    after = f"{percent(judged.residual)} of the torque as recorded, on {_place(result, judged.data_set)}"
+    after = f"{percent(judged.residual)} of the torque as recorded, on {_data_words(result, judged.data_set)}"
     if before is None:
         return f"The identified model leaves {after}."
     if not before.masses:
@@ -182,7 +181,7 @@ def _list(values: Iterable[float]) -> str:
     return f"[{', '.join(f'{x:g}' for x in rounded)}]"
 
 
-def _place(result: Result, data_set: str) -> str:
+def _data_words(result: Result, data_set: str) -> str:
     """A data set as people call it."""
     if data_set == IDENTIFICATION:
         return "the data that were fitted"

@@ -26,7 +26,7 @@ from inertica.estimators.standard import nearest_prior
 from inertica.excitation.constraints import robot_constraints
 from inertica.excitation.files import catalog_trajectory
 from inertica.excitation.fourier import Fourier
-from inertica.excitation.optimal import Design, design
+from inertica.excitation.optimal import Design, DesignOptions, design
 from inertica.excitation.search import Search
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.experiment.experiment import noise_preset
@@ -196,8 +196,8 @@ def designed(number: int, description: Description | None = None) -> Design:
         base,
         family,
         constraints=robot_constraints(robot, base.engine, margin=DESIGN_MARGIN),
-        search=search,
         rng=number,
+        options=DesignOptions(search=search),
     )
 
 

@@ -50,7 +50,7 @@ def describe_card(root: Item) -> Description:
     with root.located():
         layout = apply_options(options, base.layout, keys.get("fixed"))
     values = fixed_values(options) | (read_values(keys["parameters"], layout) if "parameters" in keys else {})
-    said = keys.get("constraints")
+    stated_constraints = keys.get("constraints")
     stated = base.friction_stated if options.friction_stated is None else options.friction_stated
     return replace(
         base,
@@ -64,7 +64,9 @@ def describe_card(root: Item) -> Description:
         shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
-        constraints=base.constraints if said is None else read_constraints(said, layout, format_of(base.source).encloses),
+        constraints=base.constraints
+        if stated_constraints is None
+        else read_constraints(stated_constraints, layout, format_of(base.source).encloses),
         gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
 

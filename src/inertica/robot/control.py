@@ -224,8 +224,8 @@ class DcMotor(ControlLaw):
 
     @classmethod
     def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
-        found = cls.servo(gain)
-        return found["kp"], found["kd"] + found["viscous"]
+        servo_gains = cls.servo(gain)
+        return servo_gains["kp"], servo_gains["kd"] + servo_gains["viscous"]
 
     @classmethod
     def servo(cls, gain: Mapping[str, Array]) -> dict[str, Array]:

@@ -111,18 +111,18 @@ class Description:
         layout = replace(self.layout, terms=terms, payloads=self.layout.payloads if payloads is None else payloads)
         return replace(self, layout=layout, prior=self.prior.on(layout))
 
-    def with_loads(self, found: Parameters | None = None) -> Description:
+    def with_loads(self, links: Parameters | None = None) -> Description:
         """The same with the links' moments in load-dependent friction that states none, or only those of the prior.
 
         Args:
             found: links that load the joints; those of the prior when not given.
         """
-        own = self.prior.moments()
-        carried = own if found is None else found.moments()
+        by_prior = self.prior.moments()
+        carried = by_prior if links is None else links.moments()
         if not any(carried):
             return self
         terms = tuple(
-            replace(t, moments=carried) if t.load in ((), own) else t  # type: ignore[type-var]
+            replace(t, moments=carried) if t.load in ((), by_prior) else t  # type: ignore[type-var]
             for t in self.layout.terms
         )
         return self if terms == self.layout.terms else self.with_terms(terms)

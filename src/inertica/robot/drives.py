@@ -122,6 +122,6 @@ class ToolboxCoupling(Term):
 
     def columns(self, x: State) -> list[Column]:
         j, k = self.motor, self.other
-        own = direction(x.dq[j], self.width)
-        dry = direction(x.dq[j] + x.dq[k], self.width) - own if self.rotor else direction(x.dq[k], self.width)
-        return [{k: x.dq[j], j: x.dq[k]}, {k: own, j: dry}]
+        motor_direction = direction(x.dq[j], self.width)
+        dry = direction(x.dq[j] + x.dq[k], self.width) - motor_direction if self.rotor else direction(x.dq[k], self.width)
+        return [{k: x.dq[j], j: x.dq[k]}, {k: motor_direction, j: dry}]

@@ -27,7 +27,7 @@ def catalog_path(name: str) -> Path:
     return CATALOG / f"{name}.yaml"
 
 
-def check_exists(given: str, path: Path) -> None:
+def check_exists(word: str, path: Path) -> None:
     """Refuses a path where there is nothing."""
     try:
         exists = path.exists()
@@ -37,4 +37,4 @@ def check_exists(given: str, path: Path) -> None:
         return
     if path.suffix.lower() in model_suffixes() or len(path.parts) > 1:
         raise FileError(path, "there is no such file")
-    raise InputError(f"there is no robot or file '{given}'; {nearest(given, catalog())}")
+    raise InputError(f"there is no robot or file '{word}'; {nearest(word, catalog())}")

@@ -37,8 +37,8 @@ def flange(description: Description, where: str | tuple[float, ...] | None = Non
     if isinstance(where, tuple):
         return Flange(_posed(last, where), f"a given pose on {description.robot.joints[last].link}")
     if where is None and description.layout.payloads:
-        own = description.layout.payloads[0]
-        return Flange(own, f"the card's payload pose on {description.robot.joints[own.link].link}")
+        payload = description.layout.payloads[0]
+        return Flange(payload, f"the card's payload pose on {description.robot.joints[payload.link].link}")
     frames = {place.link: (j, place) for j, places in enumerate(_frames(description)) for place in places}
     if where is None:
         where = next((name for name in USUAL if name in frames), description.robot.joints[last].link)

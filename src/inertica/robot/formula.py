@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from inertica.errors import InputError, nearest
-from inertica.robot.terms import Column, Parameter, State, Term
+from inertica.robot.terms import Column, OneParameter, State
 from inertica.robot.units import check_unit
 from inertica.scalars import FUNCTIONS, Scalar, power
 
@@ -57,7 +57,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class FormulaTerm(Term):
+class FormulaTerm(OneParameter):
     """tau_k = K * formula_k(q, dq, ddq): one parameter K, a formula for each joint it acts on.
 
     Args:
@@ -80,14 +80,6 @@ class FormulaTerm(Term):
         if not self.formulas:
             raise InputError(f"term {self.name} has no formula")
         check_unit(self.unit)
-
-    @property
-    def joint(self) -> int | None:
-        return self.at
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
 
     def columns(self, x: State) -> list[Column]:
         return [{joint: formula(x) for joint, formula in self.formulas}]
@@ -136,14 +128,14 @@ class _Checker:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
                 return self.degree(operand, depth + 1)
             case ast.BinOp(left=left, op=op, right=right):
-                found = self._binary(node, op, self.degree(left, depth + 1), self.degree(right, depth + 1))
+                total = self._binary(node, op, self.degree(left, depth + 1), self.degree(right, depth + 1))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                found = self._call(node, name, [self.degree(a, depth + 1) for a in args])
+                total = self._call(node, name, [self.degree(a, depth + 1) for a in args])
             case _:
                 raise self._refused(node)
         if not any(isinstance(n, ast.Name) and n.id != "pi" and n.id not in FUNCTIONS for n in ast.walk(node)):
             self._finite(node)
-        return found
+        return total
 
     def _name(self, name: str) -> int:
         if name == "pi":

@@ -417,8 +417,8 @@ def friction_text(laws: Sequence[FrictionLaw]) -> str:
     joints: dict[int, list[str]] = {}
     for each in laws:
         joints.setdefault(each.at, []).append(each.text)
-    listed = ", ".join(f"{j + 1}: [{', '.join(texts)}]" for j, texts in sorted(joints.items()))
-    return f"{{{listed}}}" if laws else "none"
+    by_joint = ", ".join(f"{j + 1}: [{', '.join(texts)}]" for j, texts in sorted(joints.items()))
+    return f"{{{by_joint}}}" if laws else "none"
 
 
 def check_laws(laws: Sequence[FrictionLaw]) -> None:

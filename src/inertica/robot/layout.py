@@ -53,16 +53,16 @@ class Layout:
         """Bodies and terms in the order of their parameters."""
         out: list[RigidBody | Term] = []
         for j in range(self.robot.n):
-            own = [t for t in self.terms if t.joint == j]
-            out += [RigidBody(j, str(j + 1)), *sorted(own, key=lambda t: t.rank)]
+            of_joint = [t for t in self.terms if t.joint == j]
+            out += [RigidBody(j, str(j + 1)), *sorted(of_joint, key=lambda t: t.rank)]
         out.extend(t for t in self.terms if t.joint is None)
         out.extend(self.payloads)
         return tuple(out)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        listed = (p for block in self.blocks for p in block.parameters)
-        return tuple(replace(p, fixed=p.name in self.fixed, unit=self._unit(p)) for p in listed)
+        of_blocks = (p for block in self.blocks for p in block.parameters)
+        return tuple(replace(p, fixed=p.name in self.fixed, unit=self._unit(p)) for p in of_blocks)
 
     def _unit(self, parameter: Parameter) -> str:
         """Drives and friction of a sliding joint act on forces instead of torques."""
@@ -187,9 +187,9 @@ class Parameters(Tabular):
 
     def table(self) -> dict[str, list[str] | Array]:
         """name, value, unit, link of every parameter."""
-        listed, joints = self.layout.parameters, self.layout.robot.joints
-        links = ["" if p.joint is None else joints[p.joint].link for p in listed]
-        return {"name": [p.name for p in listed], "value": self.values, "unit": [p.unit for p in listed], "link": links}
+        parameters, joints = self.layout.parameters, self.layout.robot.joints
+        links = ["" if p.joint is None else joints[p.joint].link for p in parameters]
+        return {"name": [p.name for p in parameters], "value": self.values, "unit": [p.unit for p in parameters], "link": links}
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.layout.index(name)])

@@ -142,9 +142,9 @@ def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
     if len(entries) != 1:
         raise item.fail(f"{item.key} should name one friction law with its options, as in {{coulomb: {{width: 0.01}}}}")
     ((name, options),) = entries.items()
-    given = {} if options.is_null else dict(options.mapping())
-    moments = {k: tuple(x.number() for x in given.pop(k).items()) for k in ("moments",) if k in given}
-    values = {k: v.per_joint(robot.n)[joint] for k, v in given.items()}
+    stated = {} if options.is_null else dict(options.mapping())
+    moments = {k: tuple(x.number() for x in stated.pop(k).items()) for k in ("moments",) if k in stated}
+    values = {k: v.per_joint(robot.n)[joint] for k, v in stated.items()}
     kind = friction.LAWS[name]
     positive = {option for option, *_ in kind.constants} - set(kind.may_vanish)
     with options.located():

@@ -105,16 +105,16 @@ def outlines(description: Description, packages: Sequence[str | Path] = ()) -> O
     robot, notes = description.robot, list[str]()
     stated, tree = description.shapes, source_tree(description.source)
     reduced = None if tree is None else source_part(description.source, tree)
-    found: Solids = {} if reduced is None else _of_file(description, reduced, packages, notes)
-    radii, any_shape = _radii(description), any(found.values()) or bool(stated)
+    of_file: Solids = {} if reduced is None else _of_file(description, reduced, packages, notes)
+    radii, any_shape = _radii(description), any(of_file.values()) or bool(stated)
     out = []
     for j in range(BASE, robot.n):
         name = robot.base if j == BASE else robot.joints[j].link
         places = () if reduced is None else reduced.base if j == BASE else reduced.merged[j]
         if j in stated:
             out.append(Outline(j, name, tuple(capsule(a, b, r) for a, b, r in stated[j]), "stated"))
-        elif found.get(j):
-            out.append(Outline(j, name, found[j], "file"))
+        elif of_file.get(j):
+            out.append(Outline(j, name, of_file[j], "file"))
         elif any_shape and (j == BASE or not description.prior.link(j)[9] > 0.0):
             out.append(Outline(j, name, (), "file"))  # a frame between others, without a body
         else:
@@ -137,12 +137,12 @@ def link_shapes(source: Source, links: Iterable[int]) -> dict[int, LinkShapes]:
     out = {}
     for number in links:
         places = merged[number - 1]
-        found = {place.link: tuple(solids_of(place)) for place in places}
-        shapes = tuple(shape for several in found.values() for shape in several)
+        by_link = {place.link: tuple(solids_of(place)) for place in places}
+        shapes = tuple(shape for several in by_link.values() for shape in several)
         if not shapes:
             problem = f"link '{places[0].link}' has neither collision nor visual geometry that could hold its mass"
             raise FileError(source.path, problem, tree.link_lines.get(places[0].link))
-        bare = tuple(name for name, several in found.items() if not several and np.any(tree.ten(name)))
+        bare = tuple(name for name, several in by_link.items() if not several and np.any(tree.ten(name)))
         out[number] = LinkShapes(shapes, bare)
     return out
 

@@ -38,10 +38,10 @@ def read_limits(item: Item, robot: Robot, convert: Convert = as_given) -> Limits
         if key not in keys:
             values[key] = getattr(robot.limits, key)
             continue
-        given = keys[key].per_joint(robot.n, infinite=True)
+        values_here = keys[key].per_joint(robot.n, infinite=True)
         angular = key in ("lower", "upper", "velocity")
-        values[key] = tuple(convert(j, v) if angular else v for j, v in enumerate(given))
-        if key in ("velocity", "acceleration", "torque") and min(given) <= 0.0:
+        values[key] = tuple(convert(j, v) if angular else v for j, v in enumerate(values_here))
+        if key in ("velocity", "acceleration", "torque") and min(values_here) <= 0.0:
             raise keys[key].fail(f"{keys[key].key} should be greater than zero on every joint")
     for joint, low, high in zip(robot.joints, values["lower"], values["upper"], strict=True):
         if low >= high:
@@ -53,12 +53,12 @@ def read_gravity(item: Item) -> tuple[float, float, float] | None:
     """Acceleration of free fall in the base frame; None for `auto`."""
     if item.is_scalar and item.plain() == "auto":
         return None
-    given = item.vector()
-    if not any(given):
+    gravity = item.vector()
+    if not any(gravity):
         raise item.fail(
             f"{item.key} has no direction; state free fall in the base frame in m/s^2, such as [0, 0, -9.81], or auto"
         )
-    return given
+    return gravity
 
 
 def loop_per_joint() -> tuple[str, ...]:

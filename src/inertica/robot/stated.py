@@ -110,8 +110,8 @@ def _one_link(item: Item, encloses: bool) -> dict[str, Any]:
     if "inside" in keys:
         out["inside"] = _inside(keys["inside"], encloses)
     if "symmetric" in keys:
-        given = keys["symmetric"]
-        out["symmetric"] = tuple(entry.text(PLANES) for entry in (given.items() if given.is_list else [given]))
+        planes = keys["symmetric"]
+        out["symmetric"] = tuple(entry.text(PLANES) for entry in (planes.items() if planes.is_list else [planes]))
     return out
 
 

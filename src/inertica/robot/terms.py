@@ -164,8 +164,25 @@ class Counterbalance(OnJoint):
         return [{self.at: sin(x.q[self.at])}, {self.at: cos(x.q[self.at])}]
 
 
+class OneParameter(Term):
+    """A term of a user with one parameter, which has a name, a unit, a lower bound and the joint it is listed with."""
+
+    name: str
+    unit: str
+    lower: float
+    at: int | None
+
+    @property
+    def joint(self) -> int | None:
+        return self.at
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
+
+
 @dataclass(frozen=True)
-class UserTerm(Term):
+class UserTerm(OneParameter):
     """A column given by a function of the motion: tau = K * column(motion), one parameter.
 
     Args:
@@ -184,14 +201,6 @@ class UserTerm(Term):
 
     def __post_init__(self) -> None:
         check_unit(self.unit)
-
-    @property
-    def joint(self) -> int | None:
-        return self.at
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
 
     def columns(self, x: State) -> list[Column]:
         return [self.column(x)]

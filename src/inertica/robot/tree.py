@@ -201,11 +201,11 @@ def reduce(
     root = tree.base if root is None else _known_link(tree, root)
     carried = _carried_by(tree, root)
     moving = _moving(tree, carried, root, tip, joints)
-    bodies, kept = _merge(tree, root, carried, moving)
+    bodies, moving_joints = _merge(tree, root, carried, moving)
     _check_constraints(tree, bodies)
-    index = {joint.name: i for i, (joint, _) in enumerate(kept)}
-    built = [_robot_joint(i, joint, at, index) for i, (joint, at) in enumerate(kept)]
-    source = [joint for joint, _ in kept]
+    index = {joint.name: i for i, (joint, _) in enumerate(moving_joints)}
+    built = [_robot_joint(i, joint, at, index) for i, (joint, at) in enumerate(moving_joints)]
+    source = [joint for joint, _ in moving_joints]
     down = tree.gravity if root == tree.base else _gravity_at(tree, root)
     robot = Robot(tree.name, tuple(built), vector(gravity) if gravity is not None else down, _limits(source), root)
     merged = tuple(bodies[joint.child] for joint in source)
@@ -310,9 +310,9 @@ def _without_grippers(tree: Tree, carried: Sequence[TreeJoint], free: Sequence[T
     others = {joint.name for joint in free if joint.name not in fingers}
     if not fingers or not others or any(j.name in others for joints in below.values() for j in joints):
         return list(free)
-    listed = ", ".join(f"'{joint.name}'" for joint in free if joint.name in fingers)
+    names = ", ".join(f"'{joint.name}'" for joint in free if joint.name in fingers)
     message = (
-        f"{tree.path.name}: joints {listed} move together (<mimic>) and carry no other joint; they are taken for a gripper that "
+        f"{tree.path.name}: joints {names} move together (<mimic>) and carry no other joint; they are taken for a gripper that "
         "rests at zero and are no joints of the robot (joints: in a robot card states others)"
     )
     warnings.warn(ModelWarning(message), stacklevel=5)
@@ -352,18 +352,18 @@ def _merge(
     place = {root: (Placed(root), root)}  # link -> its pose in a body, the body's first link
     bodies: dict[str, list[Placed]] = {root: [place[root][0]]}
     carrier: dict[str, str | None] = {root: None}  # body's first link -> the moving joint that carries it
-    kept: dict[str, tuple[TreeJoint, tuple[Placed, str | None]]] = {}
+    moving_joints: dict[str, tuple[TreeJoint, tuple[Placed, str | None]]] = {}
     for joint in carried:
         pose, body = place[joint.parent]
         if joint.name in moving:
-            kept[joint.name] = (joint, (pose, carrier[body]))
+            moving_joints[joint.name] = (joint, (pose, carrier[body]))
             place[joint.child] = (Placed(joint.child), joint.child)
             bodies[joint.child], carrier[joint.child] = [], joint.name
         else:
             place[joint.child] = (pose.of(Placed(joint.child, *_zero_pose(joint))), body)
         at, body = place[joint.child]
         bodies[body].append(at)
-    return {body: tuple(places) for body, places in bodies.items()}, [kept[name] for name in moving]
+    return {body: tuple(places) for body, places in bodies.items()}, [moving_joints[name] for name in moving]
 
 
 def _zero_pose(joint: TreeJoint) -> tuple[Matrix, Vector]:
@@ -431,12 +431,14 @@ def _check_constraints(tree: Tree, bodies: Mapping[str, Sequence[Placed]]) -> No
 
 
 def _warn_massless(tree: Tree, joints: Sequence[TreeJoint], tens: Array) -> None:
-    found = [(joint, ten[9]) for joint, ten in zip(joints, tens, strict=True) if ten[9] <= 0 and joint.child not in tree.massless]
-    if len(found) > 1 and all(mass == 0 for _, mass in found):
-        listed = ", ".join(f"'{joint.child}'" for joint, _ in found)
-        which = "every link that moves" if len(found) == len(joints) else f"each of the links {listed}"
+    massless = [
+        (joint, ten[9]) for joint, ten in zip(joints, tens, strict=True) if ten[9] <= 0 and joint.child not in tree.massless
+    ]
+    if len(massless) > 1 and all(mass == 0 for _, mass in massless):
+        names = ", ".join(f"'{joint.child}'" for joint, _ in massless)
+        which = "every link that moves" if len(massless) == len(joints) else f"each of the links {names}"
         warnings.warn(ModelWarning(f"{tree.path.name}: {which} has mass 0"), stacklevel=3)
         return
-    for joint, mass in found:
+    for joint, mass in massless:
         message = f"{tree.path.name}: link '{joint.child}', moved by joint '{joint.name}', has mass {mass:g}"
         warnings.warn(ModelWarning(message), stacklevel=3)

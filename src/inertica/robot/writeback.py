@@ -112,9 +112,9 @@ def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[C
         if _same(wanted, reduced.tens[j]):
             continue
         taker = _taker(tree, places)
-        own = [in_frame(tree.ten(p.link), p) for p in places]
-        for i, (place, ten) in enumerate(zip(places, shared(wanted, own, taker), strict=True)):
-            if i == taker or not np.array_equal(ten, own[i]):
+        bodies = [in_frame(tree.ten(p.link), p) for p in places]
+        for i, (place, ten) in enumerate(zip(places, shared(wanted, bodies, taker), strict=True)):
+            if i == taker or not np.array_equal(ten, bodies[i]):
                 seen = _seen_from(ten, place)
                 _check_writable(tree, place.link, seen)
                 out.append(Change(place.link, seen))

@@ -143,6 +143,7 @@ def _fast(problem: Problem) -> _Deviation:
     j = compliance.joint
     if j is None:
         return _Deviation()
+    # Fisher's transform: arctanh of a correlation has variance 1 over samples whatever its size
     z = float(np.arctanh(min(compliance.correlation[j], 1.0 - 1e-9)) - np.arctanh(TOGETHER)) * np.sqrt(compliance.samples)
     log_p = float(log_ndtr(-z))
     return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, compliance.compliance[j])
@@ -214,11 +215,14 @@ class _Linear:
         R = len(self.replicas)
         d = np.array([s.sizes[members] for s in self.replicas])
         std = self.data.std[members]
+        # one factor for the family: few replicas tell the scale of each deviation badly, that of all of them well
         scatter = np.sqrt(np.mean(np.sum((d - d.mean(axis=0)) ** 2, axis=0) / (R - 1) / std**2))
         away = self.data.sizes[members] - d.mean(axis=0)
+        # 1 + 1/R: the mean of the replicas has a variance of its own
         z = away / (std * np.sqrt(1.0 + 1.0 / R) * max(1.0, float(scatter)))
         sides = 1.0 if family in ONE_SIDED else 2.0
         i = int(np.argmax(z if family in ONE_SIDED else np.abs(z)))
+        # Bonferroni over the family; logarithms, since tails of large deviations underflow
         log_p = min(0.0, float(np.log(sides * len(z)) + log_ndtr(-z[i] if family in ONE_SIDED else -abs(z[i]))))
         direction = self.data.directions[members[i]]
         return _Deviation(direction, direction.joint, float(z[i]), log_p, float(away[i]))
@@ -248,6 +252,7 @@ def _ripple_of(data_harmonics: Harmonics, others: Sequence[Harmonics]) -> tuple[
     square = np.einsum("ki,kij,kj->k", away, np.linalg.pinv(data_harmonics.spread, hermitian=True), away) / (
         1.0 + 1.0 / len(others)
     )
+    # most harmonics hold no ripple, so that their middle one shows what noise alone reaches
     square = square / max(1.0, float(np.median(square)) / MEDIAN)
     i = int(np.argmax(square))
     return float(square[i]), data_harmonics.joint, float(data_harmonics.k[i]), float(np.hypot(*away[i]))

@@ -22,7 +22,7 @@ from inertica.estimators.registry import method as method_named
 from inertica.excitation.default_motion import default_motion
 from inertica.excitation.files import shipped_or_file
 from inertica.excitation.trajectory import Trajectory
-from inertica.experiment import Experiment
+from inertica.experiment import Experiment, noise_preset
 from inertica.experiment.tuned import tuned
 from inertica.identifiability.states import States
 from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
@@ -113,9 +113,8 @@ def rehearsal(
         parts = {"q": 0.0, "tau": 0.0} | dict(description.noise.get(name, {})) | {k: v for k, v in given.items() if v is not None}
         _check_noise(parts, description.robot.n)
         description, noise = replace(description, noise={**description.noise, name: parts}), name
-    plainly = Experiment.of(
-        description, friction=options.friction, noise=noise, radians=options.radians, distribution=options.distribution
-    )
+    preset = None if noise is None else noise_preset(description, noise, radians=options.radians)
+    plainly = Experiment.of(description, friction=options.friction, noise=preset, distribution=options.distribution)
     said = ""
     if trajectory is None:
         designed = default_motion(description, say=progress or (lambda _: None))

@@ -16,6 +16,7 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import ModelWarning
 from inertica.excitation import (
     Design,
+    DesignOptions,
     MotionConstraint,
     Search,
     Shaped,
@@ -135,10 +136,11 @@ def excitation(
         use = ~motion.mask
         known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
     say = progress or (lambda _: None)
-    found = design(
-        engine, base, shape, aim.criterion, constraints, grid=options.grid, previous=known, rate=options.rate, noise=aim.noise,
-        search=Search(seconds=options.seconds, optimiser=options.optimiser), rng=options.seed,
+    effort = DesignOptions(
+        grid=options.grid, previous=known, rate=options.rate, noise=aim.noise,
+        search=Search(seconds=options.seconds, optimiser=options.optimiser),
         progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
+    found = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
     expected = aim.expected(engine, base, found.trajectory, options.rate) if found.feasible else {}
     return Excitation(found, bodies, expected, accelerations, tuple(limits))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import FEWEST_ROWS, HOURS, SHARE, Calibration, LoadChange, LoadWatch
 from inertica.estimators.recursive.lag import LagBuffer
-from inertica.estimators.recursive.live import OnlineEstimate, OnlineFit, RowStream, sections
+from inertica.estimators.recursive.live import OnlineEstimate, OnlineFit, RowOptions, RowStream, sections
 from inertica.estimators.recursive.loads import Loads
 from inertica.estimators.structure.delay_search import held_lead
 from inertica.identifiability.base import BaseModel, base_model
@@ -141,8 +141,8 @@ class Watch:
         self.cutoff = self.settings.cutoff or FIT * rate
         self.warm_up = self.settings.warm_up or WARM_UP / (BAND * self.cutoff)
         self.stream = RowStream(
-            self.base, rate, self.settings.regressor, WIDER * self.cutoff, NARROWER * self.cutoff, prior=prior, still=still,
-            velocity=velocity,
+            self.base, rate, self.settings.regressor, RowOptions(WIDER * self.cutoff, NARROWER * self.cutoff), prior=prior,
+            still=still, velocity=velocity,
         )  # fmt: skip
         self._late = _late(description, self.settings.delay)
         self._lag = _lag(self._late, rate)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from estimators.closed import experiment_log, mean_error, problem, robot, truth
+from inertica.dynamics.simulate import RunOptions
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.loop_gains import LoopGains
@@ -100,7 +101,9 @@ def test_tangents_are_the_derivative() -> None:
     }  # fmt: skip
     directions = np.zeros((len(beta), p.base.layout.size))
     directions[np.arange(len(beta)), p.base.retained] = 1.0
-    run, rate = simulate_tangents(p.engine, simulator.chi(beta)[0], directions, reference, loop.all_gains, loop.dt, **options)  # type: ignore[arg-type]
+    run, rate = simulate_tangents(
+        p.engine, simulator.chi(beta)[0], directions, reference, loop.all_gains, loop.dt, RunOptions(**options)
+    )  # type: ignore[arg-type]
     h = 1e-6
     chi = np.concatenate([simulator.chi(beta + h * np.eye(len(beta))), simulator.chi(beta - h * np.eye(len(beta)))])
     runs = p.engine.simulate(chi, reference, loop.all_gains, loop.dt, **options)

@@ -9,7 +9,7 @@ import pytest
 
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import Calibration, LoadWatch, load_direction
-from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample, sections
+from inertica.estimators.recursive.live import OnlineFit, RowOptions, RowStream, Sample, sections
 from inertica.estimators.recursive.loads import Loads, ratios
 from inertica.excitation.files import catalog_trajectory
 from inertica.identifiability.base import BaseModel, base_model
@@ -62,7 +62,7 @@ def test_many_samples_at_once_give_the_same_rows(arm: Motion, form: str) -> None
     assert np.array_equal(np.concatenate([w for w, _ in one]), rows)
     assert np.array_equal(np.concatenate([u for _, u in one]), use)
     assert np.array_equal(taken, np.flatnonzero([len(w) for w, _ in one]))
-    assert RowStream(arm.base, 1000.0, form, reversals=True).push_many(arm.q, arm.tau)[1].all()
+    assert RowStream(arm.base, 1000.0, form, RowOptions(reversals=True)).push_many(arm.q, arm.tau)[1].all()
 
 
 def test_filtered_rows_hold_but_at_reversals_which_stay_out(six: Motion) -> None:
@@ -80,7 +80,7 @@ def test_white_noise_is_alike_in_neighbouring_rows_as_the_stream_says(arm: Motio
     """Variance of the mean of many rows over what it would be if they were independent."""
     rng, q, found = np.random.default_rng(5), np.zeros((40_000, 2)), []
     for order in (1, 3):
-        stream = RowStream(arm.base, 1000.0, order=order, reversals=True)
+        stream = RowStream(arm.base, 1000.0, options=RowOptions(order=order, reversals=True))
         y = stream.push_many(q, rng.normal(size=q.shape))[0][100:, :, -1]
         means = y[: len(y) // 40 * 40].reshape(-1, 40, 2).mean(axis=1)
         found.append(40.0 * np.mean(means**2) / np.mean(y**2) / stream.inflation)
@@ -103,7 +103,7 @@ def test_rows_of_a_joint_that_rests_stay_out(arm: Motion) -> None:
     _, use, taken = RowStream(arm.base, 1000.0, still=1e-3).push_many(q, tau)
     resting = (taken > 3200) & (taken < 6000)
     assert not use[resting, 0].any() and use[resting, 1].mean() > 0.9
-    kept = RowStream(arm.base, 1000.0, still=1e-3, reversals=True).push_many(q, tau)[1][:, 0]
+    kept = RowStream(arm.base, 1000.0, options=RowOptions(reversals=True), still=1e-3).push_many(q, tau)[1][:, 0]
     assert kept[taken < 3000].all() and kept[taken > 6100].all()
 
 

@@ -130,18 +130,15 @@ def _special(samples: int, weights: Array | None) -> list[int]:
 
 def _added(totals: Sequence[Array], widths: Sequence[int], half: bool) -> list[Array]:
     """(k, k) sums over the lanes; of symmetric matrices the upper half is given."""
-    out = [np.empty((k, k)) for k in widths]
-    table = [
-        (total.ctypes.data, len(total), products.ctypes.data, k) for total, products, k in zip(totals, out, widths, strict=True)
-    ]
-    pointers = np.array(table, np.int64)
-    _adding()(pointers.ctypes.data, len(pointers), int(half))
-    return out
+    sums = [_over_lanes(total[:k, :k]) for total, k in zip(totals, widths, strict=True)]
+    return [np.where(np.tri(len(G), k=-1, dtype=bool), G.T, G) for G in sums] if half else sums
 
 
-@cache
-def _adding() -> Callable[..., None]:
-    return native.compiled(_sums()).function("add", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+def _over_lanes(total: Array) -> Array:
+    """Neighbouring lanes first, then pairs of them, then the two halves: one order of additions whatever the machine."""
+    while total.shape[-1] > 1:
+        total = total[..., 0::2] + total[..., 1::2]
+    return total[..., 0]
 
 
 @cache
@@ -228,71 +225,6 @@ ended:
   %knext = add i64 %k, 1
   %kmore = icmp ult i64 %knext, %many
   br i1 %kmore, label %job, label %done
-done:
-  ret void
-}}
-"""
-
-
-def _sums() -> str:
-    """LLVM text of `add`: a table of totals (address, rows, address of the sums, their rows), how many, whether they are symmetric.
-
-    Neighbouring lanes first, then pairs of them, then the two halves.
-    """
-    real, orders = f"<{LANES} x double>", ([1, 0, 3, 2, 5, 4, 7, 6], [2, 3, 0, 1, 6, 7, 4, 5], [4, 5, 6, 7, 0, 1, 2, 3])
-    lines = []
-    for n, order in enumerate(orders):
-        mask = ", ".join(f"i32 {k}" for k in order)
-        lines += [f"%h{n} = shufflevector {real} %v{n}, {real} poison, <{LANES} x i32> <{mask}>"]
-        lines += [f"%v{n + 1} = fadd {real} %v{n}, %h{n}"]
-    fields = []
-    for number, (name, kind) in enumerate({"from": "ptr", "high": "i64", "to": "ptr", "k": "i64"}.items()):
-        fields += [f"%at_{name} = add i64 %place, {number}", f"%in_{name} = getelementptr i64, ptr %table, i64 %at_{name}"]
-        fields += [f"%{name} = load {kind}, ptr %in_{name}, align 8"]
-    join: Callable[[Sequence[str]], str] = "\n  ".join
-    return f"""
-define void @add(ptr %table, i64 %many, i64 %symmetric) nounwind {{
-entry:
-  %half = icmp ne i64 %symmetric, 0
-  br label %total
-total:
-  %n = phi i64 [ 0, %entry ], [ %nnext, %ended ]
-  %place = mul i64 %n, 4
-  {join(fields)}
-  br label %down
-down:
-  %i = phi i64 [ 0, %total ], [ %inext, %below ]
-  %first = select i1 %half, i64 %i, i64 0
-  br label %across
-across:
-  %j = phi i64 [ %first, %down ], [ %jnext, %across ]
-  %w = mul i64 %i, %high
-  %x = add i64 %w, %j
-  %y = mul i64 %x, {LANES}
-  %z = getelementptr double, ptr %from, i64 %y
-  %v0 = load {real}, ptr %z, align 8
-  {join(lines)}
-  %sum = extractelement {real} %v3, i64 0
-  %own = mul i64 %i, %k
-  %ownj = add i64 %own, %j
-  %mirror = mul i64 %j, %k
-  %mirrori = add i64 %mirror, %i
-  %other = select i1 %half, i64 %mirrori, i64 %ownj
-  %p = getelementptr double, ptr %to, i64 %ownj
-  %q = getelementptr double, ptr %to, i64 %other
-  store double %sum, ptr %p, align 8
-  store double %sum, ptr %q, align 8
-  %jnext = add i64 %j, 1
-  %jmore = icmp ult i64 %jnext, %k
-  br i1 %jmore, label %across, label %below
-below:
-  %inext = add i64 %i, 1
-  %imore = icmp ult i64 %inext, %k
-  br i1 %imore, label %down, label %ended
-ended:
-  %nnext = add i64 %n, 1
-  %nmore = icmp ult i64 %nnext, %many
-  br i1 %nmore, label %total, label %done
 done:
   ret void
 }}

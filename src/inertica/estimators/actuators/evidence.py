@@ -93,11 +93,13 @@ def evidence(fit: Fit) -> Evidence:
     marginal = known[:p, :p] - (cross @ np.linalg.solve(known[p:, p:], cross.T) if l else 0.0)
     lengths, axes = np.linalg.eigh(0.5 * (marginal + marginal.T))
     floor = NUMERICAL_ZERO * max(float(np.trace(H[:p, :p])), 1e-300)
+    # too weak to matter, or below what rounding of the derivatives leaves
     lost = (lengths < kappa * UNTOLD**-2) | (lengths < floor)
     # below the floor the length is rounding error
     spread = np.sqrt(kappa / np.where(lengths < floor, 1e-300, lengths)[lost])
     wide = np.zeros((p + l, p + l))
     wide[:p, :p] = axes[:, lost] @ axes[:, lost].T
+    # lost directions get the wide prior, so that the inverse exists and the others are not disturbed
     whole = known + kappa * wide / WIDE**2 + 1e-13 * np.trace(H) / (p + l) * np.eye(p + l)
     G = np.linalg.inv(whole)
     S, blocks = _scores(parts, G)

@@ -117,6 +117,7 @@ def first_states(runs: Runs) -> tuple[Start, ...]:
         for j, use in enumerate(record.use.T):
             t, q = record.t[use][:5], record.q[use, j][:5]
             slope, level = np.polyfit(t - record.t[0], q, 1) if len(t) > 2 else (0.0, q[0])
+            # a slope through noise of a joint at rest would start it moving
             still = np.ptp(q) <= 4.0 * scatter(record.q[use, j])
             q0[j], dq0[j] = (q[0], 0.0) if still else (level, slope)
         out.append(Start(q0, dq0))
@@ -126,6 +127,7 @@ def first_states(runs: Runs) -> tuple[Start, ...]:
 def scatter(q: Array) -> float:
     """Noise of positions, from third differences."""
     d = np.diff(q, 3)
+    # 1.4826: median absolute deviation to standard deviation; 20 = 1 + 9 + 9 + 1, the squares of the weights 1 -3 3 -1
     return float(1.4826 * np.median(np.abs(d)) / np.sqrt(20.0)) if len(d) else 0.0
 
 
@@ -154,6 +156,7 @@ def criterion(residuals: Sequence[Array], floor: Array) -> float:
         return np.inf
     count = np.sum(~np.isnan(r), axis=0)
     mean = np.nansum(r * r, axis=0) / np.maximum(count, 1)
+    # the likelihood with every joint's variance at its own best value; the floor keeps a perfect joint from minus infinity
     return float(np.sum(count * np.log(mean + floor**2)))
 
 
@@ -236,6 +239,7 @@ class _Search:
         for _ in range(ROUNDS):
             point, residuals, taken, stop = self._descend(point, residuals, kappa, history)
             total, last, kappa = total + taken, kappa, correlation(residuals)
+            # it only weighs the prior, so that a factor of 1.6 does not matter
             if abs(np.log(kappa / last)) < 0.5:
                 break
         data = criterion(residuals, self.floor)
@@ -250,6 +254,7 @@ class _Search:
         damping, small = 1e-2, 0
         for iteration in range(1, self.effort.iterations + 1):
             A, g, prior_A, prior_g = self._normal(point, residuals)
+            # kappa correlated samples count as one: instead of making the data weaker the prior is made stronger
             H, rhs = A + kappa * np.diag(prior_A), g + kappa * prior_g
             bound = self._at_zero(point, rhs)
             whole, accepted = best, False
@@ -260,6 +265,7 @@ class _Search:
                 if np.isfinite(whole) and whole < best:
                     accepted = True
                     break
+                # Levenberg and Marquardt: towards steepest descent until a step lowers the criterion
                 damping = max(10.0 * damping, 1e-6)
             if not accepted:
                 return point, residuals, iteration, "no step lowers the error"
@@ -341,6 +347,7 @@ class _Search:
         free = np.flatnonzero(~bound)
         A, g = H[np.ix_(free, free)], rhs[free]
         d = np.diag(A)
+        # damping by the diagonal (Marquardt), so that it does not depend on units
         A = A + np.diag(damping * d)
         scale = 1.0 / np.sqrt(np.diag(A))
         part = scale * cho_solve(cho_factor(A * scale * scale[:, None] + 1e-14 * np.eye(len(A)), lower=True), scale * g)
@@ -355,6 +362,7 @@ class _Search:
         for (name, j), d, unit in zip(self.free, step[: self.p], self.unit, strict=True):
             if QUANTITIES[name].positive:
                 c = self.shift[name][j]
+                # a step in log(v + c): multiplies large values and can still reach zero
                 changes[name][j] = max((changes[name][j] + c) * np.exp(d) - c, 0.0)
             else:
                 changes[name][j] = max(changes[name][j] + d * unit, self._least(name))

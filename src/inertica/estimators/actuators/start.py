@@ -113,6 +113,7 @@ def _smooth(robot: Robot, links: Array, record: Record, sos: Array, share: float
     ddq = np.gradient(dq, record.period, axis=0)
     edge = min(int(np.ceil(3.0 / share)), len(q) // 4)
     inside = np.zeros(len(q), bool)
+    # ends are left out as far as the filter rings there
     inside[edge : len(q) - edge] = True
     rigid = rigid_torque(robot, links, q, dq, ddq)
     return _Smooth(q, dq, ddq, rigid, link_inertia(robot, links, q), inside)
@@ -144,11 +145,13 @@ def _joint(
         columns.append(rigid)
     W = np.stack(columns, axis=1)
     size = np.linalg.norm(W, axis=0)
+    # unit columns, so that the rank is judged alike for radians and N m
     W = W / np.where(size > 0.0, size, 1.0)
     solution = np.linalg.lstsq(W, error, rcond=None)[0]
     best = int(np.argmin(np.linalg.norm(error - W @ solution, axis=0)))
     # zero may have either sign, nothing else can be negative
     both = np.column_stack([-W[:, 0], W])
+    # NNLS has no free variables: one that may have either sign enters twice, once negated
     x, _ = nnls(both, error[:, best])
     x = np.append(x[1] - x[0], x[2:]) / np.where(size > 0.0, size, 1.0)
     mean_inertia = float(np.mean(inertia))
@@ -200,15 +203,21 @@ def _nothing() -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
 
 def _delays(records: Sequence[Record], j: int, period: float, late: float | None) -> Array:
     """Delays to try: the position cannot follow the command later than their correlation says, a sample is left for noise."""
-    lag = max(_lag(record, j) for record in records)
+    lag = _lag(records, j)
     if late is not None:
         return np.array([late * period * lag])
     return period * np.arange(-1.0, lag + 2.0, max(DELAY_STEP, (lag + 3.0) / MOST_DELAYS))
 
 
-def _lag(record: Record, j: int) -> int:
-    """Samples by which the position lags behind the command, at most a quarter of the record."""
-    u, q = (x - x.mean() for x in (record.commands["q"][:, j], record.q[:, j]))
-    size = 2 * len(u)
-    correlation = np.fft.irfft(np.fft.rfft(q, size) * np.conj(np.fft.rfft(u, size)), size)
-    return int(np.argmax(correlation[: max(1, len(u) // 4)]))
+def _lag(records: Sequence[Record], j: int) -> int:
+    """Samples by which a position lags behind its command, at most a quarter of the shortest record.
+
+    Correlations of all records are added: those in which the joint hardly moves say as little as they can.
+    """
+    most = max(1, min(len(record.t) for record in records) // 4)
+    total = np.zeros(most)
+    for record in records:
+        u, q = (x - x.mean() for x in (record.commands["q"][:, j], record.q[:, j]))
+        size = 2 * len(u)
+        total += np.fft.irfft(np.fft.rfft(q, size) * np.conj(np.fft.rfft(u, size)), size)[:most]
+    return int(np.argmax(total))

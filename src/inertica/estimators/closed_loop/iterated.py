@@ -22,7 +22,7 @@ from inertica.estimators.closed_loop.start import FromPrior, LeastSquaresOrPrior
 from inertica.estimators.evidence import Evidence, Solution
 from inertica.estimators.iteration import IterationHistory, Stop
 from inertica.estimators.observe import Observations
-from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
+from inertica.estimators.solve import Composed, FitErrors, LinearSolve, Unconstrained, estimated
 from inertica.experiment.track import Replay
 from inertica.preprocessing.motion import Motion
 
@@ -414,9 +414,8 @@ class ClosedLoopFit:
         if not watch.converged:
             warnings.append(f"{name}: {watch.reason}; a stated control law that is far from the real one is a frequent cause")
         covariance = solution.spread if evidence.scores is None else evidence.scores.through(solution.sensitivity)
-        out = estimated(
-            name, self.problem, solution, covariance, step.sigma, self.begun, evidence=evidence, settings=self.settings()
-        )
+        errors = FitErrors(step.sigma, covariance)
+        out = estimated(name, self.problem, solution, errors, self.begun, evidence=evidence, settings=self.settings())
         stable_at = self.simulable(solution.beta, evidence.R.T @ evidence.R)
         return replace(
             out,

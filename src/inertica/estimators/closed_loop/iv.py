@@ -77,6 +77,7 @@ class Iv(Iterated):
     method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.WANTS_RAW}
 
     def _iterate(self, run: ClosedLoopFit, replays: list[Replay]) -> Estimate:
+        # first weights by each joint's own least squares; instruments need a solution before they have residuals
         sigma = run.problem.observations.checked().sigmas
         distorts = any(not isinstance(m.recipe.filter, Unfiltered) or _coarse(m) for m in run.problem.motions)
         distorted = distorts if self.undistort is None else self.undistort
@@ -94,6 +95,7 @@ class Iv(Iterated):
             watch.record(solution.beta, pair.mean(residuals), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
             if last_pair is None or watch.best() == watch.iterations:
                 last_pair = LinearStep(solution, seen, sigma), pair
+            # weights follow the residuals of the last solution; the floor keeps a joint that is explained exactly from all the weight
             sigma = np.maximum(residuals / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
             following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
@@ -121,6 +123,7 @@ def _undistorted(problem: Problem, simulated: Observations, replays: list[Replay
     clear = [_clear_of_reversals(m, r) for m, r in zip(motions, replays, strict=True)]
     rows = []
     for w, g, s in zip(measured.rows(), filtered.build(), simulated.rows(), strict=True):
+        # measured rows less (filtered simulation - simulation): what the filter distorts is the same in both
         W = tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True))
         rows.append(replace(w, W=W, use=w.use & clear[w.motion][w.where]))
     return measured.with_rows(rows)
@@ -145,6 +148,7 @@ def _trusted_root(unit: Array) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     inverse, failed = dtrtri(root, lower=1)
+    # |L^-1|_F^2 bounds the largest eigenvalue of the inverse, which a root costs next to nothing
     if failed or float(np.linalg.norm(inverse)) ** 2 * len(unit) >= 0.5 / DEPENDENT:
         values = np.linalg.eigvalsh(unit)
         return None if values[0] < DEPENDENT * values[-1] else np.asarray(root)
@@ -227,6 +231,7 @@ class Instrumented:
             G[np.ix_(columns, b + columns)] += weight**2 * product[:, k : 2 * k]
             G[columns, 2 * b] += weight**2 * product[:, 2 * k]
         scale = np.sqrt(np.maximum(np.diag(G[:, :b]), 1e-300))
+        # unit columns: condition numbers then measure dependence and not units
         unit = G[:, :b] / np.outer(scale, scale)
         with one_thread():
             root = _trusted_root(unit)

@@ -113,6 +113,7 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     if measured:
         by_position = gain_step([channels(problem.motions, pairs, [np.zeros((len(m), m.n, 0)) for m in problem.motions], "q")], 0)
         position_factors = np.exp(by_position.change)
+        # torque tells gains more sharply; positions speak where it tells nothing, or where they contradict the stated gains
         use = _contradicts(position_factors, by_position.std) | ~(std < KNOWN)
         scale, std = np.where(use, position_factors, scale), np.where(use, by_position.std, std)
     unexplained = _unexplained(problem, nominal) if measured else np.zeros(0)
@@ -130,6 +131,7 @@ def _gain_responses(
     points = np.vstack([np.zeros(unknown.size), NUDGE * np.eye(unknown.size)])
     for tried in ("euler", integrator):
         replays, stable = coarse.by(tried)(np.tile(beta, (len(points), 1)), unknown.simulated(points))
+        # Euler steps serve only where they follow the simulation that they are differences of
         if stable[0] and all(_apart(r.tau[0], n.tau[0]) < CLOSE for r, n in zip(replays, nominal, strict=True)):
             break
     return [r.each(lambda x: np.where(stable[1:, None, None], x[1:] - x[:1], 0.0) / NUDGE) for r in replays]
@@ -152,6 +154,7 @@ def _regressors(problem: Problem, nominal: list[Replay]) -> list[Array]:
 def _torque_ratio(problem: Problem, nominal: list[Replay]) -> Array:
     """(n,) slope of the recorded torque over the simulated one."""
     use = [~m.mask for m in problem.motions]
+    # noise is on the recorded side, so that the regression runs from simulated to recorded and is not attenuated
     simulated = np.concatenate([r.tau[0][u] for r, u in zip(nominal, use, strict=True)])
     recorded = np.concatenate([m.tau[u] for m, u in zip(problem.motions, use, strict=True)])
     return np.asarray(np.sum(simulated * recorded, axis=0) / np.maximum(np.sum(simulated**2, axis=0), 1e-300))

@@ -90,9 +90,12 @@ class LoopGains:
         logs = self.table(x, 0.0)
         gamma = logs.pop(DRIVE, None)
         if gamma is not None:
+            # a controller that commands currents has its gains scaled by the drive gain, whatever it believes
             logs |= {name: logs.get(name, np.zeros_like(gamma)) + gamma for name in torque_gains(self.loop)}
         return {
-            name: _stated(self.loop, name, self.n) * np.exp(np.clip(values, -FARTHEST, FARTHEST)) for name, values in logs.items()
+            # logarithms keep gains positive; a trial step beyond e^3 is wrong anyway and could overflow
+            name: _stated(self.loop, name, self.n) * np.exp(np.clip(values, -FARTHEST, FARTHEST))
+            for name, values in logs.items()
         }
 
     def directions(self, x: Array, before: int) -> dict[str, Array]:

@@ -138,6 +138,7 @@ class LoopSimulator:
         if limits is None:
             return along
         low, high = np.array(limits.lower, float), np.array(limits.upper, float)
+        # inertia has a period of a turn in joints without limits
         low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
         return np.vstack([along, low + (high - low) * np.random.default_rng(0).random((400, self.n))])
 

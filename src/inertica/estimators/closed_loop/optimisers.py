@@ -94,6 +94,7 @@ class LevenbergMarquardt:
             step = _Steps(G, g, bool(np.isfinite(objective.longest).all()))
             result = None
             for _ in range(self.retries + 1):
+                # several dampings are lanes of one batch: they cost hardly more than one
                 tried = damping * DAMPINGS
                 points = x + _shortened(step(tried), objective.longest)
                 costs = objective.costs(points)
@@ -117,8 +118,10 @@ class _Steps:
         self.root = np.sqrt(np.maximum(np.diag(G), 1e-300))
         if alike:
             self.root[:] = self.root.max()
+        # one eigendecomposition serves every damping: each step is then a division
         with one_thread():
             values, self.V = np.linalg.eigh(G / np.outer(self.root, self.root))
+        # J'J has no negative eigenvalues but by rounding
         self.values = np.maximum(values, 0.0)
         self.g = self.V.T @ (g / self.root)
 
@@ -278,6 +281,7 @@ class GeneticAlgorithm:
             parents = at[_stochastic_uniform(1.0 / np.sqrt(1.0 + np.arange(count)), count - elite + crossed, rng)]
             mothers, fathers, single = np.split(parents, [crossed, 2 * crossed])
             children = np.where(rng.random(mothers.shape) < 0.5, mothers, fathers)
+            # mutations shrink linearly, as MATLAB's mutationgaussian with shrink = 1
             width = (1.0 - generation / self.generations) * reach
             mutants = single + width * rng.standard_normal(single.shape)
             new = np.vstack([children, mutants])
@@ -324,6 +328,7 @@ class CmaEs:
         for _ in range(self.generations):
             points = np.stack([search.ask() for _ in range(count)])
             costs = objective.costs(x + points * objective.scale)
+            # CMA-ES ranks only: any value above all others serves for an unstable loop
             finite = np.where(np.isfinite(costs), costs, 1e300)
             search.tell([(point, float(cost)) for point, cost in zip(points, finite, strict=True)])
             k = int(np.argmin(finite))

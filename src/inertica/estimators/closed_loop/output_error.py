@@ -196,6 +196,7 @@ class OutputFit:
         self.free = self._identifiable_gains() if method.estimate_gains else np.zeros(0, np.intp)
         gains = len(self.free)
         self.first = np.concatenate([chart.coordinates(self.problem, run.start), np.zeros(gains)])
+        # by the torque that a parameter explains, not by its value: zero values need steps, too
         self.nudge = method.nudge * _typical(system)
         self.longest = np.concatenate([chart.longest, np.full(gains, 1.0)])
         magnitude = np.abs(run.start)
@@ -242,6 +243,7 @@ class OutputFit:
         for where, values, ok in self._simulated(*self._at(x)):
             place = MemorySpace.of(values)
             r = place.to_device(values) - place.to_device(self.measured)
+            # sums are taken where the signals are: one number per run comes back from a GPU
             out[where] = np.where(ok, place.to_host((r**2).sum(axis=1)), np.inf)
         return out
 

@@ -170,6 +170,7 @@ class PriorOrConsistent:
 
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         prior = FromPrior()(problem)
+        # a singular inertia has accelerations without bound: the simulation would end in its first steps
         near = _knows_drives(problem) and least_inertia(problem, prior) > REGULAR
         return prior if near else ConsistentWls()(problem)
 
@@ -187,6 +188,7 @@ def least_inertia(problem: Problem, beta: Array) -> float:
     inertias = []
     for m in problem.motions:
         inertia = problem.engine.mass_matrix(m.q[:: max(1, len(m) // LOOKED_AT)], chi, shapes)
+        # a unit diagonal makes kg and kg m^2 comparable, so that one threshold of regularity serves all robots
         scale = np.sqrt(np.abs(np.diagonal(inertia, axis1=1, axis2=2)))
         if not (scale > 0.0).all():
             return 0.0

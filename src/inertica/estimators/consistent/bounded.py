@@ -26,7 +26,7 @@ from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.consistent.strategy import EXACT, Consistent
 from inertica.estimators.evidence import Solution
 from inertica.estimators.linear.least_squares import MEASURED, Ols, weighted_fit
-from inertica.estimators.solve import Unconstrained, estimated
+from inertica.estimators.solve import FitErrors, Unconstrained, estimated
 from inertica.physical.active import response
 from inertica.physical.cone import Program
 from inertica.physical.constraints import Bounds, Constraint, PositiveInertia, RealBody, Shares, Signs
@@ -77,7 +77,7 @@ class Cad:
         solution = Solution(
             problem.prior_beta, np.zeros((b, b)), condition, np.eye(b), np.array(problem.prior.values), (warning,)
         )
-        estimate = estimated(self.name, problem, solution, None, system.residual_sigmas(solution.beta), start)
+        estimate = estimated(self.name, problem, solution, FitErrors(system.residual_sigmas(solution.beta), None), start)
         return replace(estimate, stop_reason="the prior's values, no fit")
 
 

@@ -379,12 +379,12 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: ConeSolutio
         condition=svd.condition,
         unresolved=svd.unresolved,
         chi=outcome.chi,
-        warnings=_said(outcome, least, system, ~svd.known),
+        warnings=_warnings(outcome, least, system, ~svd.known),
         bread=bread,
     )
 
 
-def _said(outcome: ConeSolution, least: float, system: Stacked, unknown: NDArray[np.bool_]) -> tuple[str, ...]:
+def _warnings(outcome: ConeSolution, least: float, system: Stacked, unknown: NDArray[np.bool_]) -> tuple[str, ...]:
     """What the constraints did, in one sentence each; `least` is the sum of squares that plain least squares leaves."""
     out = [outcome.status] if outcome.solver == "points" else []
     if outcome.gap > DOUBTFUL:

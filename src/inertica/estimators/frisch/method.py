@@ -21,7 +21,7 @@ from inertica.estimators.frisch.scheme import Scheme
 from inertica.estimators.frisch.selection import Select, selected, sign_bounds, within
 from inertica.estimators.linear.least_squares import MEASURED, observed
 from inertica.estimators.observe import Observations
-from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
+from inertica.estimators.solve import Composed, FitErrors, LinearSolve, Unconstrained, estimated
 from inertica.physical.conflict import InfeasibleError
 from inertica.physical.constraints import Block, Custom
 
@@ -88,9 +88,8 @@ class Frisch(Composed):
         solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, chi, warnings)
         evidence = Evidence(stacked.R, stacked.z, scores, free if isinstance(free, PreparedStrategy) else None, stacked.rest)
         settings = {**_record(scheme, box), **counts}
-        estimate = estimated(
-            self.name, problem, solution, scores.through(spread), sigma, start, evidence=evidence, settings=settings
-        )
+        errors = FitErrors(sigma, scores.through(spread))
+        estimate = estimated(self.name, problem, solution, errors, start, evidence=evidence, settings=settings)
         reason = "direct solution" if self.select == "squared" else "balance of misfit and size settled"
         return replace(estimate, iterations=solves, stop_reason=reason)
 

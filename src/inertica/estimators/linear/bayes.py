@@ -17,8 +17,8 @@ from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import residual_times
 from inertica.estimators.evidence import Solution
 from inertica.estimators.linear.least_squares import MEASURED, observed, weighted_fit
+from inertica.estimators.solve import FitErrors, Unconstrained, estimated
 from inertica.estimators.solve import Ridge as RidgeSolve
-from inertica.estimators.solve import Unconstrained, estimated
 from inertica.estimators.standard import parameter_scales
 from inertica.physical.fit import Fit
 from inertica.physical.priors import believed_sizes
@@ -119,8 +119,8 @@ class Bayes:
         _, narrow = posterior(plain, T, problem.prior.values, std)
         solution = Solution(problem.base.beta(chi), T @ narrow @ T.T, fit.condition, np.zeros((len(fit.beta), 0)), chi)
         settings = {"correlation_times": tuple(float(x) for x in times)}
-        left = system.residual_sigmas(solution.beta)
-        estimate = estimated(self.name, problem, solution, T @ spread @ T.T, left, start, settings=settings)
+        errors = FitErrors(system.residual_sigmas(solution.beta), T @ spread @ T.T)
+        estimate = estimated(self.name, problem, solution, errors, start, settings=settings)
         return replace(estimate, chi_covariance=spread)
 
     def _prior_std(self, prior: Parameters, fit: Fit) -> Array:

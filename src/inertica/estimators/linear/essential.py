@@ -15,7 +15,7 @@ from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.evidence import Solution
 from inertica.estimators.linear.least_squares import MEASURED, observed
-from inertica.estimators.solve import Unconstrained, estimated
+from inertica.estimators.solve import FitErrors, Unconstrained, estimated
 from inertica.threads import one_thread
 
 
@@ -100,7 +100,7 @@ class Essential:
         }
         sigma = system.residual_sigmas(elimination.beta)
         reason = f"{len(elimination.retained)} of {problem.base.rank} base parameters are essential"
-        out = estimated(self.name, problem, solution, covariance, sigma, start, settings=settings)
+        out = estimated(self.name, problem, solution, FitErrors(sigma, covariance), start, settings=settings)
         return replace(out, iterations=len(elimination.dropped) + 1, stop_reason=reason)
 
     def select(self, problem: Problem, weights: Array) -> tuple[Elimination, float]:

@@ -18,7 +18,7 @@ from inertica.estimators.evidence import RESOLVED, Evidence, Scores, Solution
 from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed
 from inertica.estimators.observe import Observations
-from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
+from inertica.estimators.solve import Composed, FitErrors, LinearSolve, Unconstrained, estimated
 from inertica.threads import one_thread
 
 HUBER, BISQUARE = 1.345, 4.685
@@ -184,9 +184,8 @@ class _Fit:
         settings: dict[str, object] = {"weights": method.weights, "full": method.full, "dropped": tuple(dropped)}
         if method.running_minimum:
             settings["running_minimum"] = True
-        estimate = estimated(
-            method.name, problem, self.solution, covariance, self.scale, start, plain=plain, evidence=evidence, settings=settings
-        )
+        errors = FitErrors(self.scale, covariance, plain)
+        estimate = estimated(method.name, problem, self.solution, errors, start, evidence=evidence, settings=settings)
         return replace(estimate, iterations=len(self.steps), history={"step": tuple(self.steps)}, stop_reason=self.reason)
 
     def _covariances(self, standard: list[Array], weights: list[Array]) -> tuple[Array, Array, Evidence]:

@@ -15,7 +15,7 @@ from inertica.estimators.base import Capability, Estimate, Estimator, Need, Prob
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence, Scores, Solution
 from inertica.estimators.observe import Observations
-from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
+from inertica.estimators.solve import Composed, FitErrors, LinearSolve, Unconstrained, estimated
 
 MEASURED: frozenset[Need] = frozenset({Need.MOTION, Need.TORQUE})
 ROWS: frozenset[Capability] = frozenset({Capability.LINEAR, Capability.COVARIANCE})
@@ -131,7 +131,7 @@ def weighted_fit(
     scores = scores_of(system, solution.beta, weights) if method.hac else white
     covariance = scores.through(solution.sensitivity) if method.hac and scores is not None else plain
     evidence = Evidence(stacked.R, stacked.z, scores, solution.strategy, stacked.rest)
-    return estimated(method.name, problem, solution, covariance, sigmas, start, plain=plain, evidence=evidence)
+    return estimated(method.name, problem, solution, FitErrors(sigmas, covariance, plain), start, evidence=evidence)
 
 
 def observed(method: Estimator, problem: Problem) -> Observations:

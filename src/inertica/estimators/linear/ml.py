@@ -20,7 +20,7 @@ from inertica.estimators.evidence import Solution
 from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
-from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
+from inertica.estimators.solve import Composed, FitErrors, LinearSolve, Unconstrained, estimated
 from inertica.robot.friction import DRY, FrictionLaw
 
 Whitening = tuple[NDArray[np.bool_], Array, Array, Array, Array]
@@ -77,6 +77,7 @@ class Ml(Composed):
         problem.require(self)
         levels = noise_of(problem)
         thin = replace(problem, motions=tuple(m.decimated() for m in problem.motions))
+        # a start near the minimum: the criterion is not convex in beta
         first = Wls(hac=False).estimate(thin)
         search = _GaussNewton(_Criterion(thin, levels, certain=self.certain), self, first.beta)
         search.run()
@@ -166,6 +167,7 @@ class _Criterion:
         # the most likely noise-free state given e, to first order: s - S G'(G S G')^-1 e
         shift = S * np.einsum("kij,ki->kj", G, v)  # measured minus most likely states
         Y = self._entries(number, part) - self._entries(number, part, shift)
+        # rows at the most likely states, not at the measured ones: that takes the attenuation bias out to first order
         J = _forward(L, self._dense(Y) * use[:, :, None])
         return _Block(number, f, J, e, use)
 
@@ -231,6 +233,7 @@ class _Criterion:
         J = _preceded(block.J, None if last is None else last.J, order)
         use = _preceded(block.use, None if last is None else last.use, order)
         m = len(block.f)
+        # one masked sample spoils all rows that its filter reaches
         clean = np.all([use[order - i : order - i + m] for i in range(order + 1)], axis=0)
         new_f, new_J = block.f.copy(), block.J.copy()
         for i in range(1, order + 1):
@@ -243,6 +246,7 @@ class _Criterion:
         out = np.zeros((self.b, self.b))
         for number, part in self._parts():
             use, _, G, S, L = self._whitening(number, part, beta)
+            # one draw: over thousands of samples its mean is the expectation
             draw = np.sqrt(S) * rng.standard_normal((len(G), 3 * self.n))
             misfit = np.einsum("kij,kj->ki", G, draw) - self.levels[number].tau * rng.standard_normal((len(G), self.n))
             v = _solved(L @ np.swapaxes(L, 1, 2), misfit[:, :, None])[:, :, 0]
@@ -323,9 +327,8 @@ class _GaussNewton:
         solution = replace(self.solution, beta=self.beta, warnings=(*self.solution.warnings, *warnings), settings={})
         settings = {"noise": source, "prewhiten": self.method.prewhiten, "mean_square": fitted / max(rows - b, 1)}
         sigma = np.sqrt(squares / np.maximum(counts - b / criterion.n, 1.0))
-        estimate = estimated(
-            self.method.name, problem, solution, fisher @ S @ fisher, sigma, start, plain=fisher, settings=settings
-        )
+        errors = FitErrors(sigma, fisher @ S @ fisher, plain=fisher)
+        estimate = estimated(self.method.name, problem, solution, errors, start, settings=settings)
         history = {"criterion": tuple(self.costs), "step": tuple(self.steps)}
         return replace(estimate, iterations=len(self.steps), history=history, stop_reason=self.reason)
 

@@ -16,7 +16,7 @@ from inertica.estimators.evidence import RESOLVED, Solution
 from inertica.estimators.linear.essential import Dropped, Essential
 from inertica.estimators.linear.least_squares import MEASURED, observed
 from inertica.estimators.linear.prior_fill import filled_prior
-from inertica.estimators.solve import estimated
+from inertica.estimators.solve import FitErrors, estimated
 from inertica.physical.check import cholesky_tolerance
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
@@ -111,7 +111,8 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
     condition = float(s[known][0] / s[known][-1]) if rank else np.inf
     solution = Solution(beta, plain, condition, _unresolved(base.rank, rank, half, essential), chi)
     settings = {"rank": rank, "cholesky_tolerance": tolerance, "dropped": dropped, "filled": filled}
-    return estimated(method.name, problem, solution, covariance, system.residual_sigmas(beta), start, settings=settings)
+    errors = FitErrors(system.residual_sigmas(beta), covariance)
+    return estimated(method.name, problem, solution, errors, start, settings=settings)
 
 
 def _unresolved(size: int, rank: int, half: Array, essential: Essential | None) -> Array:

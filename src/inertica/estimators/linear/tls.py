@@ -17,7 +17,7 @@ from inertica.estimators.evidence import ScaledSvd, Solution
 from inertica.estimators.linear.least_squares import MEASURED, observed
 from inertica.estimators.noise import motion_noise, noise_of, position_noise_before_filter
 from inertica.estimators.observe import Observations
-from inertica.estimators.solve import estimated
+from inertica.estimators.solve import FitErrors, estimated
 from inertica.threads import one_thread
 
 
@@ -178,7 +178,8 @@ def _estimate(
     solution = minimum.solution
     plain, bread = minimum.misfit / float(system.counts.sum()) * solution.spread, solution.spread
     covariance = bread @ _long_run(system, weights, minimum) @ bread if use_hac else plain
-    return estimated(name, problem, solution, covariance, system.residual_sigmas(solution.beta), start, plain=plain)
+    errors = FitErrors(system.residual_sigmas(solution.beta), covariance, plain)
+    return estimated(name, problem, solution, errors, start)
 
 
 def _long_run(system: Observations, weights: Array, minimum: _Minimum) -> Array:

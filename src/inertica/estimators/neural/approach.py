@@ -17,7 +17,7 @@ from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.evidence import ScaledSvd, Solution
 from inertica.estimators.linear.least_squares import observed
 from inertica.estimators.observe import Observations
-from inertica.estimators.solve import Unconstrained, estimated
+from inertica.estimators.solve import FitErrors, Unconstrained, estimated
 
 FAR = 1e-3
 """Share of the torque by which predictions may differ from those of least squares without a warning."""
@@ -135,8 +135,8 @@ class Goal:
             warnings = (*warnings, f"{warning}; `ols` gives that limit at once")
         b = len(beta)
         solution = Solution(beta, np.zeros((b, b)), ScaledSvd.of(self.stacked.R).condition, np.eye(b), warnings=warnings)
-        sigma = self.system.residual_sigmas(beta)
-        estimate = estimated(name, self.problem, solution, None, sigma, self.begun, settings=settings)
+        errors = FitErrors(self.system.residual_sigmas(beta), None)
+        estimate = estimated(name, self.problem, solution, errors, self.begun, settings=settings)
         history = {"steps": tuple(float(k) for k, _ in self.path), "left": tuple(x for _, x in self.path)}
         return replace(
             estimate,

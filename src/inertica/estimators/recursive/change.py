@@ -131,6 +131,7 @@ class Calibration:
         inflation = least
         for direction in np.atleast_2d(directions):
             a = np.where(use, rows[:, :, :-1] @ direction, 0.0)
+            # variance of the score with its serial correlation, over what white residuals would have
             spread = long_run(np.sum(a * e / sigma**2, axis=1)[:, None], lags)[0, 0]
             inflation = max(inflation, float(spread) / float(np.sum(a**2 / sigma**2)))
         return cls(beta, sigma, MARGIN * inflation)
@@ -151,6 +152,7 @@ class LoadWatch:
         self.beta = np.array(calibration.beta)
         self._every = max(1, round(APART * rate))
         count = max(2, round(LONGEST * rate / self._every))
+        # union bound: a likelihood ratio exceeds e^h with probability e^-h at each of so many instants, for either sign
         self.threshold = float(np.log(2.0 * 3600.0 * hours / TOGETHER))
         self.sums = np.zeros((2, 1))
         self._parts, self._best = np.zeros((2, len(loads.means))), np.zeros((2, 3))
@@ -170,6 +172,7 @@ class LoadWatch:
         self._rows += 1
         A = np.where(use[:, None], W @ self.loads.bodies, 0.0) / sigma[:, None]
         e = np.where(use, y - W @ self.beta, 0.0) / sigma
+        # Huber's weights; divided by c, as if rows that are alike within their correlation were fewer
         A_w = A * (np.minimum(1.0, FAR / np.maximum(np.abs(e), FAR)) / self.calibration.inflation)[:, None]
         self._now_s += A_w.T @ e
         self._now_I += A_w.T @ A
@@ -202,6 +205,7 @@ class LoadWatch:
     def _settle(self) -> None:
         """The body of the load, from all rows for some time after the alarm."""
         bodies = [self.loads.body(self._now_s, self._now_I, int(part), self._sign) for part in np.flatnonzero(self.loads.ranks)]
+        # logarithm of the likelihood, but for a constant
         fits = [self._now_s @ x - 0.5 * x @ self._now_I @ x for x in bodies]
         self.beta += self.loads.bodies @ bodies[int(np.argmax(fits))]
         self._settled = -np.inf

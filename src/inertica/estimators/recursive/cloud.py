@@ -58,6 +58,7 @@ def run(
             square, stored.score[k, 1] = _weighed(log, added, weight)
             for i in range(q.shape[0]):
                 q[i] = max(noise.shrink * q[i], noise.floor[i])
+            # 1 / sum of squared weights is the number of particles that carry the weight
             if 1.0 / square < least * L or k == N - 1:
                 resample(Z, weight, draw.random(), spare)
                 _moved_apart(Z, states, draw)
@@ -93,6 +94,7 @@ def _weighed(log: Any, added: Any, weight: Any) -> Any:
             square += weight[p] * weight[p]
         if attempt == 0:
             score = -2.0 * (best + np.log(total))
+        # bisection of the exponent of the likelihood: the largest that leaves enough particles
         if 1.0 / square >= FEWEST * L:
             if attempt == 0:
                 break
@@ -150,9 +152,11 @@ def _moved_apart(Z: Any, states: int, draw: Any) -> None:
     for i in range(b):
         for j in range(i):
             C[j, i] = C[i, j]
+        # copies of few particles have a covariance that is singular to rounding
         C[i, i] *= 1.0 + 1e-9
     if not cholesky(C, low):
         return
+    # shrinkage towards the mean before noise is added keeps mean and covariance (Liu and West)
     rest = np.sqrt(1.0 - RETAINED_SHARE * RETAINED_SHARE)
     for p in range(L):
         for i in range(b):

@@ -67,6 +67,7 @@ def _shift(s: Any, drive: Any, first: int, last: int, z: Any, memory: Any, shift
     point, one, other = np.zeros((1, z.shape[0])), np.zeros((1, states)), np.zeros((1, states))
     for i in range(z.shape[0]):
         point[0, i] = z[i] if i < states else drive.start[i - states]
+    # copies: both runs start from what the controller remembers, and neither changes it
     advance_points(s, drive.table, first, last, point, memory.copy(), one)
     advance_points(s, drive.calm, first, last, point, memory.copy(), other)
     for i in range(states):

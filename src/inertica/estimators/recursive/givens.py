@@ -29,6 +29,7 @@ def absorb(F: Any, row: Any) -> None:
             continue
         top = F[i]
         d = top[i]
+        # rotations only ever add squares: no information is subtracted, so that R keeps its digits over millions of rows
         length = np.sqrt(d * d + x * x)
         c, s = d / length, x / length
         top[i] = length
@@ -126,6 +127,7 @@ def sample_in(F: Any, weight: Any, group: Any, rows: Any, use: Any, factor: floa
             discount_along(F[g], rows[j], factor, u)
             weight[g] *= factor
         absorb(F[g], rows[j])
+        # effective number of rows, by which the residual becomes a variance
         weight[g] += 1.0
 
 

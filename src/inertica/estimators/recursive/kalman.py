@@ -222,6 +222,7 @@ def run(root: bool, points: Any, process: Any, y: Any, used: Any, belief: Any, n
         stored: what is recorded.
     """
     N = y.shape[0]
+    # allocated once for the pass, not in every step
     work = _workspace(root, points, belief.P, y.shape[1])
     for k in range(N):
         if used[k] and not _correct(root, belief, y[k], noise.measurement, work, stored, k):
@@ -232,6 +233,7 @@ def run(root: bool, points: Any, process: Any, y: Any, used: Any, belief: Any, n
             for i in range(belief.z.shape[0]):
                 stored.all[k, i] = belief.z[i]
             _covariance(root, belief.P, work.x.shape[0], stored.P[k])
+        # the last sample is corrected and not predicted from, so that estimates end at the end of the record
         if k < N - 1 and not _predict(root, points, process, k, belief, noise, work, stored):
             return k
     return -1
@@ -255,9 +257,10 @@ def _predict(root: bool, points: Any, process: Any, k: int, belief: Any, noise: 
         noise_now(noise, z, work.Y[0], work.state)
     else:
         steps = process.steps
+        # state and its exact derivative advance in one pass; differences of the transition would lose half the digits
         move_rates(process.rates, process.drive, steps[k], steps[k + 1], z, belief.memory, work.shift, x, work.F)
         noise_now(noise, z, x, work.state)
-    driven = torque_noise(noise, k, work.W)
+    driven = fill_torque_noise(noise, k, work.W)
     if root:
         _predict_factor(points, driven, belief, work)
         if smoothed:
@@ -269,6 +272,7 @@ def _predict(root: bool, points: Any, process: Any, k: int, belief: Any, noise: 
         if points.h > 0.0:
             sigma_covariance(points, work.Y, work.factor, work.A, work.X, x)
         else:
+            # parameters stay where they are, so that only the 2n rows of the state change: F P instead of the whole of F P F'
             product(work.F, P, work.A)
             outer(work.A, work.F, work.X)
         if smoothed:
@@ -287,6 +291,7 @@ def _predict(root: bool, points: Any, process: Any, k: int, belief: Any, noise: 
             stored.before[k, i] = x[i]
         _covariance(root, P, x.shape[0], stored.ahead[k])
     for i in range(belief.added.shape[0]):
+        # parameter noise anneals: large steps while little is known, down to the floor that keeps the filter awake
         belief.added[i] = max(noise.shrink * belief.added[i], noise.floor[i])
     return True
 
@@ -347,13 +352,14 @@ def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
     for i in range(state.shape[0]):
         state[i] = noise.state[i]
     for j in range(noise.slow.shape[0]):
+        # within such a step dry friction changes sign at an instant that the samples do not show
         if abs(before[j]) < noise.slow[j] or before[j] * after[j] < 0.0:
             for i in range(state.shape[0]):
                 state[i] += noise.jump[i, j]
 
 
 @njit(**OPTIONS)
-def torque_noise(noise: Any, k: int, W: Any) -> bool:
+def fill_torque_noise(noise: Any, k: int, W: Any) -> bool:
     """W (2n, n): what the noise of the torques adds to the state behind sample k; False where none is stated."""
     K = noise.torque.shape[0]
     if K == 0:
@@ -385,6 +391,7 @@ def product(F: Any, P: Any, out: Any) -> None:
         for j in range(P.shape[1]):
             out[i, j] = 0.0
         for k in range(P.shape[0]):
+            # covariances may be kept in single precision; a double factor would promote every product
             f = out.dtype.type(F[i, k])
             for j in range(P.shape[1]):
                 out[i, j] += f * P[k, j]
@@ -399,6 +406,7 @@ def outer(A: Any, F: Any, out: Any) -> None:
             for k in range(1, A.shape[1]):
                 total += A[i, k] * F[j, k]
             out[i, j] = total
+            # mirrored, not computed again: P stays symmetric to the last bit
             out[j, i] = total
 
 
@@ -461,6 +469,7 @@ def _record(root: bool, z: Any, P: Any, stored: Any, row: int) -> None:
         if root:
             stored.std[row, i] = np.sqrt(root_covariance(P, (i - states) % d, (i - states) % d))
         else:
+            # rounding may leave a hair below zero on the diagonal of what the data know best
             stored.std[row, i] = np.sqrt(max(P[i, i], 0.0))
 
 

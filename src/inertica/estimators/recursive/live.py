@@ -83,6 +83,26 @@ class OnlineEstimate:
     complete: bool
 
 
+@dataclass(frozen=True)
+class RowOptions:
+    """Filters and rate of rows.
+
+    Args:
+        cutoff: of the low-pass that motion and torque share, in Hz; at most a fifth of the rate of the samples.
+        bandwidth: of the low-pass on rows of momentum and power, in Hz.
+        order: of that low-pass.
+        every: samples per row; a fifth of a period of the bandwidth by default, 1 for rows of torque.
+        reversals: whether rows of a joint that has just reversed take part; filters make of friction that jumps something else than
+            the model does of filtered motion.
+    """
+
+    cutoff: float = CUTOFF
+    bandwidth: float = BANDWIDTH
+    order: int = ORDER
+    every: int | None = None
+    reversals: bool = False
+
+
 class RowStream:
     """Measured samples to rows of a fit.
 
@@ -90,22 +110,17 @@ class RowStream:
         base: the robot.
         rate: of the samples in Hz.
         regressor: momentum (the default) and power take no acceleration; rows of torque need one, and are not filtered.
-        cutoff: of the low-pass that motion and torque share, in Hz; at most a fifth of the rate.
-        bandwidth: of the low-pass on rows of momentum and power, in Hz.
-        order: of that low-pass.
-        reversals: whether rows of a joint that has just reversed take part; filters make of friction that jumps something else than
-            the model does of filtered motion.
-        every: samples per row; a fifth of a period of the bandwidth by default, 1 for rows of torque.
+        options: filters and rate of the rows.
         prior: values of fixed and nonlinear parameters.
         still: (n,) velocities in rad/s below which a joint rests.
         velocity: whether samples have a measured velocity.
     """
 
     def __init__(
-        self, base: BaseModel, rate: float, regressor: Regressor = "momentum", cutoff: float = CUTOFF,
-        bandwidth: float = BANDWIDTH, every: int | None = None, prior: Parameters | None = None, still: ArrayLike = 0.0,
-        velocity: bool = False, order: int = ORDER, reversals: bool = False,
+        self, base: BaseModel, rate: float, regressor: Regressor = "momentum", options: RowOptions | None = None, *,
+        prior: Parameters | None = None, still: ArrayLike = 0.0, velocity: bool = False,
     ) -> None:  # fmt: skip
+        options = options or RowOptions()
         if not rate > 0.0:
             raise InputError(f"the rate of the samples should be greater than zero, not {rate:g} Hz")
         self.base, self.rate, self.regressor, n = base, rate, regressor, base.layout.robot.n
@@ -114,8 +129,8 @@ class RowStream:
         self.filtered = self._single.stored
         self.velocity = velocity or not self.filtered
         # bilinear transforms of low-pass filters are accurate well below the sample rate only
-        bandwidth = min(bandwidth, 0.05 * rate)
-        self.every = every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
+        bandwidth, order = min(options.bandwidth, 0.05 * rate), options.order
+        self.every = options.every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
         self.count = 1 if regressor == "power" else n
         place = {int(k): i for i, k in enumerate(base.retained)}
         entries = self._single.entries
@@ -124,7 +139,7 @@ class RowStream:
             if prior is None:
                 raise InputError("fixed parameters take their values from the prior, and no prior was given")
             known[base.fixed] = prior.values[base.fixed]
-        smooth, derived = sections(min(cutoff, 0.2 * rate), rate) if self.filtered else (np.zeros(5), np.zeros(5))
+        smooth, derived = sections(min(options.cutoff, 0.2 * rate), rate) if self.filtered else (np.zeros(5), np.zeros(5))
         # each of the `order` equal parts of G is wider, so that the product is down by 3 dB at the bandwidth
         a = 2.0 * np.pi * bandwidth / np.sqrt(2.0 ** (1.0 / order) - 1.0)
         leak = np.array([2.0 * rate - a, a, 2.0 * rate * a]) / (2.0 * rate + a)
@@ -136,7 +151,7 @@ class RowStream:
         self._numbers, self._integers = np.zeros(length), np.zeros(integers, np.int64)
         at_q, at_dq, at_ddq, at_out = (int(place) for place in self._single.places)
         counts = Counts(
-            at_q, at_dq, at_ddq, at_out, self.every, round(PATIENCE * rate), settling=faded, turning=0 if reversals else faded,
+            at_q, at_dq, at_ddq, at_out, self.every, round(PATIENCE * rate), settling=faded, turning=0 if options.reversals else faded,
             filtered=self.filtered, power=regressor == "power", measured_velocity=self.velocity, entries=len(entries),
             order=order, samples=0,
         )  # fmt: skip

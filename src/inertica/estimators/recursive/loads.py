@@ -75,6 +75,7 @@ class Loads:
             at = across - np.outer(across @ axis, axis) + np.outer(place + ALONG * x[:, 3], axis)
             drawn = np.array([_point(mass * np.exp(HEAVIER * m), c) for m, c in zip(x[:, 4], at, strict=True)])
             values, vectors = np.linalg.eigh(np.cov(drawn.T))
+            # ten parameters of bodies that are drawn by fewer numbers: the covariance has no full rank
             significant = values > SMALLEST * values[-1]
             G = np.zeros((10, 10))
             G[:, : significant.sum()] = vectors[:, significant] * np.sqrt(values[significant])
@@ -150,6 +151,7 @@ def ratios(
                         for j in range(10):
                             IG[i, a] += M[i, j] * spreads[c, j, a]
                 for a in range(rank):
+                    # I + G' M G: by Woodbury's formula the ratio needs a matrix of the rank of G instead of ten by ten
                     for b in range(rank):
                         H[a, b] = 1.0 if a == b else 0.0
                         for i in range(10):
@@ -172,6 +174,7 @@ def ratios(
                 each[sign, c] = value
                 sums[sign, c] = max(sums[sign, c], value)
         for sign in range(2):
+            # logarithm of a sum of exponentials, the largest taken out so that none overflows
             top, at = each[sign, 0], 0
             for c in range(1, parts):
                 if each[sign, c] > top:

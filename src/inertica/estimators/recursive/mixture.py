@@ -23,7 +23,7 @@ from inertica.compiled import njit
 from inertica.estimators.recursive.cloud import record_particles, resample
 from inertica.estimators.recursive.drive import move_points, move_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, subtract_outer, through
-from inertica.estimators.recursive.kalman import add_outer, noise_now, outer, predicted_covariance, product, torque_noise
+from inertica.estimators.recursive.kalman import add_outer, fill_torque_noise, noise_now, outer, predicted_covariance, product
 
 
 @njit(**OPTIONS)
@@ -56,6 +56,7 @@ def run(
     for k in range(N):
         if k > 0:
             _mean(Z, weight, mean)
+            # the controller remembers one past; the run along the mean and those of the particles start from the same
             lost[:] = memory
             move_rates(rates, drive, steps[k - 1], steps[k], mean, lost, shift, x, F)
             move_points(s, drive, steps[k - 1], steps[k], mean, Z, memory, shift, out)
@@ -64,7 +65,7 @@ def run(
             outer(A, F, X)
             noise_now(noise, mean, x, state)
             predicted_covariance(P, A, X, state, q)
-            if torque_noise(noise, k - 1, W):
+            if fill_torque_noise(noise, k - 1, W):
                 add_outer(P, W)
             for i in range(q.shape[0]):
                 q[i] = max(noise.shrink * q[i], noise.floor[i])
@@ -75,12 +76,14 @@ def run(
             if not innovation_factor(P, noise.measurement, S, low):
                 return k
             stored.score[k, 0] = _whitened(Z, weight, mean, S, y[k], wide, stored.innovation[k])
+            # one gain for all particles: they share the covariance of the Gaussian around them
             through(P[:, n:states], low, gain)
             _correct(Z, y[k], low, gain, added)
             subtract_outer(P, gain)
             effective, stored.score[k, 1] = _weigh(log, added, weight)
             if not effective > 0.0:
                 return k
+            # resampled only when few carry the weight: each time costs variance of its own
             if effective < least * L or k == N - 1:
                 if not _renew(Z, weight, P, share, draw, spare):
                     return k
@@ -145,6 +148,7 @@ def _weigh(log: Any, added: Any, weight: Any) -> Any:
             log[p] = -np.inf
         best = max(best, log[p])
     for p in range(log.shape[0]):
+        # relative to the best one: likelihoods of single samples underflow as they are
         weight[p] = np.exp(log[p] - best) if log[p] > -np.inf else 0.0
         total += weight[p]
     for p in range(log.shape[0]):
@@ -165,6 +169,7 @@ def _whitened(Z: Any, weight: Any, mean: Any, S: Any, y: Any, wide: Any, innovat
         for i in range(n):
             f = weight[p] * (Z[p, n + i] - mean[n + i])
             for j in range(n):
+                # law of total variance: covariance around the particles plus that of where they are
                 wide[i, j] += f * (Z[p, n + j] - mean[n + j])
     low, square = np.zeros((n, n)), 0.0
     if not cholesky(wide, low):
@@ -208,6 +213,7 @@ def _renew(Z: Any, weight: Any, P: Any, share: float, draw: Any, spare: Any) -> 
     scatter = _scatter(Z, equal, spread)
     if not cholesky(whole, low):
         return False
+    # with fewer particles than unknowns their scatter is singular and cannot be whitened
     known = d < L and cholesky(scatter, other)
     for p in range(L):
         for i in range(d):  # e of unit covariance; with few particles a random one

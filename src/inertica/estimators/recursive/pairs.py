@@ -9,7 +9,7 @@ import numpy as np
 from inertica.compiled import njit
 from inertica.estimators.recursive.drive import move_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, subtract_outer, through
-from inertica.estimators.recursive.kalman import add_outer, noise_now, torque_noise
+from inertica.estimators.recursive.kalman import add_outer, fill_torque_noise, noise_now
 
 
 @njit(**OPTIONS)
@@ -114,7 +114,7 @@ def dual(
         for i in range(states):
             for j in range(states):
                 P[i, j] = 0.5 * (X[i, j] + X[j, i])
-        if torque_noise(noise, k, W):
+        if fill_torque_noise(noise, k, W):
             add_outer(P, W)
         for i in range(b):
             C[i, i] += q[i]

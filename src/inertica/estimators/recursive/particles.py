@@ -122,10 +122,12 @@ def particles(
     Z = np.concatenate([np.zeros(2 * n), beta]) + spread * draw.standard_normal((count, d))
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
+        # another record starts elsewhere: states are drawn anew, parameters go on
         Z[:, : 2 * n] = r.start + spread[: 2 * n] * draw.standard_normal((count, 2 * n))
         Z[:, n : 2 * n] = r.start[n:] + np.sqrt(np.minimum(v.first[n : 2 * n], v.measurement)) * draw.standard_normal((count, n))
         stored = arrays(len(r.t), n, d, every)
         at = cloud.run(s, r.table, r.steps, r.q, r.used, Z, noise, np.zeros(n * len(map.memory)), least, draw, stored)
+        # particles end a record with equal weights, so that plain moments are those of the posterior
         mean, C = Z[:, 2 * n :].mean(axis=0), np.cov(Z[:, 2 * n :].T)
         parts.append(passed(r, stored, len(r.t) if at < 0 else at, every, np.atleast_2d(C), mean, 2 * n, at))
         if at >= 0:

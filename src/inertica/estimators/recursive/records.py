@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.arrays import Array
+from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.laws import Recorded, TorqueDriven
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
@@ -232,11 +233,11 @@ def transition(problem: Problem, beta: Array, dt: float | None, integrator: str)
     chi[problem.base.retained] = beta
     engine, retained, loop = problem.engine, [int(k) for k in problem.base.retained], problem.loop
     if dt is not None:
-        return Transition.of(engine, TorqueDriven(), integrator, dt, chi, retained, shapes=shapes)
+        return Transition.of(engine, ClosedLoop(TorqueDriven(), integrator), dt, chi, retained, shapes=shapes)
     assert loop is not None
     differences = loop.difference_velocity is not False
-    law = Recorded(loop.compiled_law, differences)
-    return Transition.of(engine, law, integrator, loop.dt, chi, retained, loop.all_gains, shapes, differences)
+    closed = ClosedLoop(Recorded(loop.compiled_law, differences), integrator, difference=differences)
+    return Transition.of(engine, closed, loop.dt, chi, retained, loop.all_gains, shapes)
 
 
 def position_noises(problem: Problem, records: list[Record]) -> Array:

@@ -48,6 +48,7 @@ def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array, dou
         rows = np.linspace(0, len(motion) - 1, POSES).astype(int)
         small = SHARE * np.sqrt(np.mean(motion.dq**2, axis=0))
         q, still = motion.q[rows], np.zeros((len(rows), n))
+        # accelerations by torques at rest: a jump of one joint's friction moves all of them
         ease = np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes))
         one, other = (problem.engine.inverse_dynamics(q, still + v, still, chi, shapes) for v in (small, -small))
         jumps.append(step * np.median(np.abs(ease * (one - other)[:, None, :]), axis=0))

@@ -162,11 +162,13 @@ def _add_noise(column: Any, noise: Any, i: int, total: Any) -> None:
     for k in range(count):
         square += noise[k, i] * noise[k, i]
     length = np.sqrt(square)
+    # nothing to take in
     if length == column[0] or length == 0.0:
         return
     # both are positive: no cancellation in the reflector
     corner = column[0] + length
     factor = 1.0 / (length * corner)
+    # four columns at a time, so that the running sum is read and written once for all of them
     four = count // 4
     for r in range(size):
         total[r] = corner * column[r]

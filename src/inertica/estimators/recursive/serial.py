@@ -77,6 +77,8 @@ def longer(sums: Array, least: float, together: bool) -> Array:
         together: one number for all joints.
     """
     number, between, within = (np.broadcast_to(x.sum(), x.shape) if together else x for x in sums[:, 3:].T)
+    # variance of sums over sum of variances: 1 for white residuals, more where neighbours are alike
     measured = np.divide(between, within, out=np.full(len(sums), least), where=within > 0.0)
+    # few sums tell their variance badly: Student's quantile over the normal one
     wider = (stdtrit(np.maximum(number, FEWEST), 0.975) / stdtrit(np.inf, 0.975)) ** 2
     return np.where(number >= FEWEST, np.maximum(wider * measured, least), least)

@@ -22,6 +22,7 @@ def spread(h: float, z: Any, L: Any, Z: Any) -> None:
         for k in range(d):
             Z[i, k] = z[k]
     for i in range(d):
+        # L is lower triangular: column i has nothing above its diagonal
         for k in range(i, d):
             step = h * L[k, i]
             Z[1 + 2 * i, k] += step
@@ -41,6 +42,7 @@ def find_bent(reach: Any, slow: Any, Y: Any, h: float, bent: Any) -> bool:
         bent[i] = False
         for k in range(Y.shape[1]):
             one, other, centre = Y[1 + 2 * i, k], Y[2 + 2 * i, k], Y[0, k]
+            # second difference as two first ones: (one + other) - 2 centre would cancel
             slope, curve = abs(one - other), abs((one - centre) + (other - centre))
             far = not (abs(one - centre) < reach[k] and abs(other - centre) < reach[k])
             turns = k < slow.shape[0] and slow[k] > 0.0 and one * other < 0.0

@@ -126,6 +126,7 @@ class ConsistentUnknowns:
 
     def history(self, h: FilterHistory) -> dict[str, Array]:
         betas = [self.beta(x) for x in h.beta]
+        # to first order and without correlations, which the history does not keep
         std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(betas, h.std, strict=True)]
         return {"beta": np.array([b for b, _ in betas]), "std": np.array(std)}
 
@@ -140,6 +141,7 @@ def _telling(chart: BodyCoordinates, T: Array, theta: Array) -> tuple[int, ...]:
 
     free = np.flatnonzero(chart.reference.free)
     J = (T @ chart.chi(theta)[1])[:, free] * chart.sizes[free]
+    # rows of unit length: no base parameter counts more because its unit is small
     scale = np.linalg.norm(J, axis=1, keepdims=True)
     pivots = qr(J / np.where(scale > 0.0, scale, 1.0), mode="r", pivoting=True)[1]
     return tuple(sorted(int(k) for k in free[pivots[: len(T)]]))

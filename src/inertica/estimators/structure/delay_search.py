@@ -174,7 +174,7 @@ class _JointDelays:
             as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
             sigma = part.position_noise if as_recorded else position_noise(motion.q)
             edges = noise_edge(motion.q, motion.dt, sigma)
-            band = max(band, HARMONICS * widest_position_band(motion.q, motion.dt))
+            band = max(band, HARMONICS * widest_position_band(motion.q, motion.dt, sigma))
             edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
         return band, edge
 

@@ -56,6 +56,7 @@ class MountObservations(Observations):
         self.entries = [[e for e, (i, _) in enumerate(all_entries) if i == j] for j in range(self.n)]
         self.columns = [np.array([all_entries[e][1] for e in entries], np.intp) for entries in self.entries]
         self.width = layout.size + 3 * len(self.heavy)
+        # nothing is taken off as known: a fixed parameter's weight turns with gravity, too
         self.known, self._straight = [], False
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
@@ -90,6 +91,7 @@ class LeftOutGravity:
         """(2,) standard deviations of the angles along tangents in degrees, by how much they change without a block (jackknife)."""
         count = len(self.directions)
         angles = np.degrees(self.directions @ along.T / np.linalg.norm(self.directions, axis=1)[:, None])
+        # delete-a-block jackknife: it sees errors that last as long as a block, which row-wise variances do not
         return np.asarray(np.sqrt((count - 1) / count * np.sum((angles - angles.mean(axis=0)) ** 2, axis=0)))
 
 
@@ -146,6 +148,7 @@ class MountData:
         for _ in range(rounds):
             chi = self.tilt(w).solve(g).chi
             left = np.array([np.sqrt(self._joint(j).error(g, chi)) for j in range(self.system.n)])
+            # a joint that is explained exactly would get an infinite weight
             w = np.sqrt(self.counts.sum(axis=0)) / np.maximum(left, 1e-9 * np.maximum(size, 1e-300))
         return w
 
@@ -217,6 +220,7 @@ def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest
         slopes = _slopes(data.system, step)
         scores = scores_of(slopes, step.angles, weights, step.rank)
         C = scores.through(step.spread)
+        # one of the two angles is not seen by this motion
         if not np.isfinite(C).all() or np.linalg.cond(C) > 1e12:
             return None
         statistic = float(step.angles @ np.linalg.solve(C, step.angles))

@@ -131,6 +131,7 @@ class Tilt:
         B = A[:, self.free]
         s = np.linalg.norm(B, axis=0)
         s = np.maximum(s, ROUNDING * max(float(s.max(initial=0.0)), 1e-300))
+        # unit columns: parameters in kg and kg m^2 differ by orders of magnitude, and ranks must not follow the units
         T = np.asarray(np.linalg.qr(np.column_stack([B / s, z]), mode="r"))
         U, e, Vt = _svd(T[:, :-1], whole=True)
         ok = np.zeros(len(Vt), bool)
@@ -170,7 +171,9 @@ class Tilt:
         U, e, Vt = _svd(B)
         keep = e > SPANNED * e[0]
         U, inverse = U[:, keep], E @ (Vt[keep].T / e[keep])
+        # Frisch and Waugh: what of the slopes no other column explains carries all that the data say of the angles
         left = S - U @ (U.T @ S)
+        # what remains is rounding of the projection
         if np.any(np.linalg.norm(left, axis=0) <= 1e-6 * np.linalg.norm(S, axis=0)):
             return None
         H = left.T @ left
@@ -195,6 +198,7 @@ class Tilt:
             step = self.step(g)
             if step is None:
                 break
+            # slopes hold near g only
             angles = step.angles * min(1.0, LONGEST / max(float(np.linalg.norm(step.angles)), 1e-300))
             while True:
                 trial_gravity = turned(g, angles, step.tangents)
@@ -222,6 +226,7 @@ class Tilt:
 def tangents(g: ArrayLike) -> Array:
     """(2, 3) unit vectors normal to g: x and y of the base when g is vertical."""
     d = np.asarray(g, float) / np.linalg.norm(g)
+    # an axis well away from g, so that its projection keeps its length
     first = np.eye(3)[0] if abs(d[0]) <= abs(d[1]) or abs(d[2]) > 0.9 else np.eye(3)[1]
     a = first - (first @ d) * d
     a /= np.linalg.norm(a)
@@ -239,6 +244,7 @@ def turned(g: ArrayLike, angles: Array, along: Array) -> Array:
 def between(a: ArrayLike, b: ArrayLike) -> float:
     """Angle between two directions in degrees."""
     x, y = (np.asarray(v, float) / np.linalg.norm(v) for v in (a, b))
+    # arccos of the product would lose half the digits of small angles
     return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(x, y)), x @ y)))
 
 

@@ -58,6 +58,14 @@ FORMATS = (
     Format("motionfolder", mark="joint_list.txt", name="folder of state_motor.csv and control.csv"),
 )
 
+CONVERSIONS = {
+    ".pt": "PyTorch files can run code when they are read; save the arrays in Python: "
+    "np.savez('run.npz', t=t.numpy(), q=q.numpy(), qr=targets.numpy()), one row per sample, and give run.npz",
+    ".pkl": "pickles run code when they are read; save the arrays in Python: np.savez('run.npz', t=t, q=q, qr=targets)",
+}
+"""Suffixes that are not read, with what to do instead."""
+CONVERSIONS |= {".pth": CONVERSIONS[".pt"], ".pickle": CONVERSIONS[".pkl"]}
+
 
 def find_format(path: Path) -> Format:
     """The format of a file by its suffix, of a folder by the file that marks it."""
@@ -73,6 +81,8 @@ def find_format(path: Path) -> Format:
         known = [form for form in FORMATS if suffix in form.suffixes]
         names = [*(suffix for form in FORMATS for suffix in form.suffixes), *(f"a {form.name} folder" for form in folders)]
         problem = f"the suffix '{suffix}' is no known format of a log; known are {', '.join(names[:-1])} or {names[-1]}"
+        if suffix in CONVERSIONS:
+            raise FileError(path, CONVERSIONS[suffix])
     if not known:
         raise FileError(path, problem)
     return known[0]

@@ -171,8 +171,8 @@ def _link_names(keys: Mapping[str, Item], n: int) -> tuple[str, ...]:
     entries = keys["links"].items()
     if len(entries) != n:
         raise keys["links"].fail(f"links has {len(entries)} entries for {n} joints")
-    given = [entry.mapping().get("name") for entry in entries]
-    return tuple(f"link{j + 1}" if name is None else name.text() for j, name in enumerate(given))
+    names = [entry.mapping().get("name") for entry in entries]
+    return tuple(f"link{j + 1}" if name is None else name.text() for j, name in enumerate(names))
 
 
 def joints_of(table: Table, names: Sequence[str], links: Sequence[str]) -> tuple[Joint, ...]:
@@ -222,13 +222,13 @@ def _on_base(item: Item, joints: tuple[Joint, ...], degrees: bool) -> tuple[Join
     lengths = tuple(
         replace(length, direction=vector(R @ length.direction)) for length in first.lengths if length.of == "position"
     )
-    moved = replace(
+    on_base = replace(
         first,
         rotation=matrix(squared_up(R @ np.array(first.rotation))),
         position=vector(translation + R @ np.array(first.position)),
         lengths=lengths + tuple(length for length in first.lengths if length.of != "position"),
     )
-    return (moved, *joints[1:])
+    return (on_base, *joints[1:])
 
 
 def _base_rotation(item: Item, keys: Mapping[str, Item], degrees: bool) -> np.ndarray:
@@ -253,8 +253,8 @@ def read_link_values(keys: Mapping[str, Item], layout: Layout) -> dict[str, floa
         values |= {f"{symbol}{j + 1}": entry.number() for symbol, entry in link.items() if symbol != "name"}
         if values.get(f"M{j + 1}", 0.0) <= 0.0:
             name = layout.robot.joints[j].link
-            said = f"a mass of {values[f'M{j + 1}']:g} kg" if f"M{j + 1}" in values else "no mass"
-            warnings.warn(f"{item.path}:{item.line}: {name} has {said}", ModelWarning, stacklevel=2)
+            stated_mass = f"a mass of {values[f'M{j + 1}']:g} kg" if f"M{j + 1}" in values else "no mass"
+            warnings.warn(f"{item.path}:{item.line}: {name} has {stated_mass}", ModelWarning, stacklevel=2)
     for name, value in (read_values(keys["extra"], layout) if "extra" in keys else {}).items():
         if name in values:
             raise keys["extra"].fail(f"extra gives {name}, which links gives too; leave one of them out")
@@ -272,8 +272,8 @@ def _reference(keys: Mapping[str, Item], marks: Mapping[str, Any]) -> dict[str, 
     """Free remarks of the file; what has no field of its own in a description goes here too."""
     out: dict[str, Any] = {}
     if "reference" in keys:
-        given = keys["reference"].plain()
-        out = dict(given) if isinstance(given, dict) else {"remarks": given}
+        remarks = keys["reference"].plain()
+        out = dict(remarks) if isinstance(remarks, dict) else {"remarks": remarks}
     for key in ("about", "sampling"):
         if key in keys:
             out[key] = keys[key].plain()

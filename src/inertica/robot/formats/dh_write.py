@@ -57,29 +57,29 @@ def _with_terms(text: str, source: Path, parameters: Parameters) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         try:
-            own: tuple[Term, ...] = describe(root).layout.terms
+            present: tuple[Term, ...] = describe(root).layout.terms
         except InputError as error:
             raise FileError(source, f"the values cannot be written into this file: {error}") from None
     laws = with_shapes(parameters)
     changes = {}
-    if set(laws) != set(friction_terms(own)):
+    if set(laws) != set(friction_terms(present)):
         changes["friction"] = friction_text(laws)
-    wanted, has = _armatures(parameters.layout.terms), _armatures(own)
+    wanted, has = _armatures(parameters.layout.terms), _armatures(present)
     if wanted != has:
         flags = ("true" if j in wanted else "false" for j in range(parameters.layout.robot.n))
         changes["armature"] = f"[{', '.join(flags)}]"
-    return _edited(text, _drop_lost_values(root, own, laws, wanted) + _key_edits(root, changes), source) if changes else text
+    return _edited(text, _drop_lost_values(root, present, laws, wanted) + _key_edits(root, changes), source) if changes else text
 
 
 def _armatures(terms: tuple[Term, ...]) -> set[int]:
     return {t.at for t in terms if isinstance(t, Armature)}
 
 
-def _drop_lost_values(root: Item, own: tuple[Term, ...], laws: tuple[Term, ...], armatures: set[int]) -> list[Edit]:
+def _drop_lost_values(root: Item, present: tuple[Term, ...], laws: tuple[Term, ...], armatures: set[int]) -> list[Edit]:
     """Removes link values whose term is given up, as `Fc` when Coulomb friction gives way to a directional law."""
-    kept = {p.name for t in laws for p in t.parameters} | {f"Ia{j + 1}" for j in armatures}
-    candidates = [t for t in own if isinstance(t, Armature)] + list(friction_terms(own))
-    lost = {p.name for t in candidates for p in t.parameters} - kept
+    retained = {p.name for t in laws for p in t.parameters} | {f"Ia{j + 1}" for j in armatures}
+    candidates = [t for t in present if isinstance(t, Armature)] + list(friction_terms(present))
+    lost = {p.name for t in candidates for p in t.parameters} - retained
     links = root.mapping().get("links")
     edits: list[Edit] = []
     for j, link in enumerate(links.items() if links else []):

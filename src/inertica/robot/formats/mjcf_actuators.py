@@ -103,7 +103,7 @@ def with_position_servos(
         notes.append("keyframes lose their ctrl, since the file has more actuators than before")
     for servo in servos:
         if servo.remark:
-            edits.comment(_carrier(joints[servo.joint]), f"{MARK} {servo.joint}", servo.remark)
+            edits.comment(_parent_body(joints[servo.joint]), f"{MARK} {servo.joint}", servo.remark)
     return edits.apply(), tuple(notes)
 
 
@@ -176,7 +176,7 @@ def _driven(document: Document) -> dict[str, list[Element]]:
     return out
 
 
-def _carrier(joint: Element) -> Element:
+def _parent_body(joint: Element) -> Element:
     """The body of a joint, where comments on it stand."""
     parent = joint.getparent()
     if parent is None:

@@ -24,7 +24,7 @@ def mjcf_drawn(path: Path) -> dict[str, list[Drawn]]:
     """Body -> shapes: geoms of the groups that viewers show, all where there are none of these."""
     settings, geoms = mjcf_geoms(path)
     meshes = _meshes(read_xml(path))
-    found: dict[str, list[tuple[float, Drawn]]] = {}
+    drawn_geoms: dict[str, list[tuple[float, Drawn]]] = {}
     for body, item in ((body, item) for body, several in geoms.items() for item in several):
         try:
             attributes = settings.attributes(item.element, item.childclass)
@@ -33,10 +33,10 @@ def mjcf_drawn(path: Path) -> dict[str, list[Drawn]]:
         except InerticaError:  # not drawn
             continue
         if shape is not None:
-            found.setdefault(body, []).append((group, moved(shape, Placed(body, *item.pose))))  # in the frames around it
+            drawn_geoms.setdefault(body, []).append((group, moved(shape, Placed(body, *item.pose))))  # in the frames around it
     return {
         body: [shape for group, shape in several if group <= SHOWN] or [shape for _, shape in several]
-        for body, several in found.items()
+        for body, several in drawn_geoms.items()
     }
 
 

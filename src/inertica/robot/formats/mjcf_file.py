@@ -49,12 +49,12 @@ def mjcf_solids(path: str | Path) -> dict[str, list[Solid]]:
         FileError: a shape that cannot be read.
     """
     settings, geoms = mjcf_geoms(path)
-    found = {
+    with_attributes = {
         link: [(item, attributes) for item in items if (attributes := settings.attributes(item.element, item.childclass))]
         for link, items in geoms.items()
     }
     out: dict[str, list[Solid]] = {}
-    for link, several in found.items():
+    for link, several in with_attributes.items():
         collide = [g for g in several if g[1].get("contype", "1") != "0" or g[1].get("conaffinity", "1") != "0"]
         out[link] = [
             solid

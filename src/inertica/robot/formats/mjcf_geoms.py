@@ -65,13 +65,17 @@ def _asset(settings: Settings, element: Element, name: str) -> tuple[Path, NDArr
     document = settings.document
     compiler = {str(k): str(v) for section in children(document.root, "compiler") for k, v in section.attrib.items()}
     for mesh in (m for section in children(document.root, "asset") for m in children(section, "mesh")):
-        own = settings.attributes(mesh, "main")
-        file = own.get("file")
-        if file is not None and own.get("name", Path(file).stem) == name and not {"refpos", "refquat"} & set(own):
+        mesh_attributes = settings.attributes(mesh, "main")
+        file = mesh_attributes.get("file")
+        if (
+            file is not None
+            and mesh_attributes.get("name", Path(file).stem) == name
+            and not {"refpos", "refquat"} & set(mesh_attributes)
+        ):
             folder = document.path.parent / compiler.get("meshdir", compiler.get("assetdir", ""))
             if not (folder / file).is_file():
                 raise document.error(mesh, f"the mesh '{file}' is not there; looked for it in {folder}")
-            return folder / file, settings.numbers(mesh, own, "scale", 3, (1.0, 1.0, 1.0))
+            return folder / file, settings.numbers(mesh, mesh_attributes, "scale", 3, (1.0, 1.0, 1.0))
     raise document.error(element, f"the mesh '{name}' of {describe(element)} has no file among the assets that can be read")
 
 

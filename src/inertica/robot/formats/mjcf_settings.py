@@ -51,11 +51,11 @@ class Settings:
         name = element.get("class", childclass)
         if name not in self.defaults:
             raise self.document.error(element, f"{describe(element)} is of class '{name}', which no <default> defines")
-        own = {str(k): str(v) for k, v in element.attrib.items()}
+        stated = {str(k): str(v) for k, v in element.attrib.items()}
         inherited = dict(self.defaults[name].get(str(element.tag), {}))
-        if own.keys() & ORIENTATIONS.keys():
+        if stated.keys() & ORIENTATIONS.keys():
             inherited = {k: v for k, v in inherited.items() if k not in ORIENTATIONS}
-        return inherited | own
+        return inherited | stated
 
     def numbers(
         self, element: Element, attributes: Attributes, name: str, count: int | None, default: tuple[float, ...]
@@ -205,15 +205,15 @@ def _defaults(document: Document) -> dict[str, dict[str, dict[str, str]]]:
     classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
 
     def enter(element: Element, name: str, inherited: Mapping[str, Mapping[str, str]]) -> None:
-        own = {tag: dict(attributes) for tag, attributes in inherited.items()}
+        classes_here = {tag: dict(attributes) for tag, attributes in inherited.items()}
         for child in children(element):
             if child.tag != "default":
-                own.setdefault(str(child.tag), {}).update({str(k): str(v) for k, v in child.attrib.items()})
-        classes[name] = own
+                classes_here.setdefault(str(child.tag), {}).update({str(k): str(v) for k, v in child.attrib.items()})
+        classes[name] = classes_here
         for child in children(element, "default"):
             if not child.get("class"):
                 raise document.error(child, "a nested <default> lacks the attribute class")
-            enter(child, str(child.get("class")), own)
+            enter(child, str(child.get("class")), classes_here)
 
     for section in children(document.root, "default"):
         enter(section, "main", classes["main"])

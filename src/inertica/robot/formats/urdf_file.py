@@ -205,8 +205,8 @@ class _Reader:
         xyz = np.array([1.0, 0.0, 0.0]) if axis is None else floats(self.document, axis, "xyz", 3, (1.0, 0.0, 0.0))
         if not np.any(xyz):
             raise self.document.error(element if axis is None else axis, f"the axis of joint '{joint.name}' is zero", joint.name)
-        unit, moved = unit_axis(xyz)
-        if moved:
+        unit, rounded = unit_axis(xyz)
+        if rounded:
             self.notes.append(f"The axis of joint '{joint.name}' (line {joint.line}) is taken as exactly {unit}.")
         return unit
 

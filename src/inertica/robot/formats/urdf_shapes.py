@@ -38,9 +38,9 @@ def link_solids(document: Document, link: Element, place: Placed, packages: Sequ
         packages: further folders in which `package://` is looked for.
     """
     for tag in ("collision", "visual"):
-        found = tuple(solid for element in children(link, tag) for solid in _solids(document, element, place, packages))
-        if found:
-            return found
+        solids = tuple(solid for element in children(link, tag) for solid in _solids(document, element, place, packages))
+        if solids:
+            return solids
     return ()
 
 
@@ -95,10 +95,10 @@ def _mesh_path(document: Document, element: Element, packages: Sequence[str | Pa
 def _drawn_link(document: Document, link: Element) -> list[Drawn]:
     for tag in ("visual", "collision"):
         try:
-            found = [_drawn(document, element) for element in children(link, tag)]
+            visuals = [_drawn(document, element) for element in children(link, tag)]
         except InerticaError:  # geometry that cannot be read is not drawn; `check-model` and the fit do without it
             continue
-        if shapes := [s for s in found if s]:
+        if shapes := [s for s in visuals if s]:
             return shapes
     return []
 

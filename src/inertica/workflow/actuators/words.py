@@ -20,7 +20,7 @@ WHY = {
     "torque_limit": "it is hardly reached",
 }
 
-SCALE = "state kp in N m/rad (--kp, or loop: in the card), or hang a known mass on the joint"
+SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known mass on the joint"
 
 
 def sentences(found: Sequence[Combination], names: Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ from inertica.logs.log import Log
 from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.edge import lowest_edge, unfiltered, widest_band
 from inertica.preprocessing.filters import Butterworth
-from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.prepare import noise_on_clock, prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import SMALLEST_FOLD, Blocks
@@ -115,7 +115,7 @@ def _fewest_rows(problem: Problem) -> float:
 def search_start(logs: Sequence[Log], base: BaseModel) -> SearchStart:
     """Hz: the band of the positions, and the bandwidths at which the search for that of a fit begins."""
     motions = [unfiltered(log) for log in logs]
-    band = max(widest_position_band(m.q, m.dt) for m in motions)
+    band = max(widest_position_band(m.q, m.dt, noise_on_clock(log)) for log, m in zip(logs, motions, strict=True))
     return SearchStart.of(band, sum(m.dt * len(m) for m in motions), base.rank)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from inertica import __version__
 from inertica.errors import InputError
+from inertica.escape import code_comment
 from inertica.workflow.export.joint_actuators import JointActuators
 
 
@@ -66,13 +68,29 @@ def zeros_in_words(actuators: JointActuators) -> tuple[str, ...]:
     return (f"the servo aims at command - zero: subtract the zero from what is commanded ({zeros})",) if zeros else ()
 
 
-def require_gains(actuators: JointActuators, title: str) -> None:
-    """Refuses a configuration of servos without any gains."""
+def header(template: str, actuators: JointActuators, title: str) -> str:
+    """The first lines of a configuration; refuses one of servos without any gains."""
     if not actuators.driven:
         raise InputError(
             f"the result has no gains, without which there is no {title}: state loop: {{law: pd, kp: [...], kd: [...]}} in the robot "
             "card before `identify`, or use a result of `inertica actuators`"
         )
+    robot, origin = code_comment(actuators.description.name), code_comment(actuators.origin)
+    return template.format(robot=robot, version=__version__, origin=origin)
+
+
+def python_file(lines: Iterable[str], actuators: JointActuators, delay: str) -> ActuatorFile:
+    """A configuration as Python text, and what it cannot hold.
+
+    Args:
+        lines: of the file.
+        actuators: of the robot.
+        delay: what is to be done where commands are late; delays follow it in brackets.
+    """
+    lost = [*gains_in_words(actuators), *zeros_in_words(actuators)]
+    if actuators.delayed():
+        lost.append(f"{delay} ({delays_in_words(actuators)})")
+    return ActuatorFile("\n".join(lines).encode("ascii"), (), tuple(lost))
 
 
 def gains_in_words(actuators: JointActuators) -> tuple[str, ...]:

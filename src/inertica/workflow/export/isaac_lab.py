@@ -7,17 +7,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica import __version__
-from inertica.escape import code_comment, python_string
-from inertica.workflow.export.actuator_format import (
-    ActuatorFile,
-    ActuatorFormat,
-    Destination,
-    delays_in_words,
-    gains_in_words,
-    require_gains,
-    zeros_in_words,
-)
+from inertica.escape import python_string
+from inertica.workflow.export.actuator_format import ActuatorFile, ActuatorFormat, Destination, header, python_file
 from inertica.workflow.export.joint_actuators import JointActuators
 
 _HEAD = '''\
@@ -57,12 +48,8 @@ def delayed_actuators(dt):
 
 def write_isaac_lab(actuators: JointActuators, to: Destination) -> ActuatorFile:
     """A module with the configuration of all joints; those with a torque limit are a group of their own."""
-    require_gains(actuators, ISAAC_LAB.title)
     v, driven = actuators.values, actuators.driven
-    head = _HEAD.format(
-        robot=code_comment(actuators.description.name), version=__version__, origin=code_comment(actuators.origin)
-    )
-    lines = [head, "ACTUATORS = {"]
+    lines = [header(_HEAD, actuators, ISAAC_LAB.title), "ACTUATORS = {"]
     limited = [j for j in driven if np.isfinite(v.torque_limit[j])]
     for name, joints in (("limited", limited), ("unlimited", [j for j in driven if j not in limited])):
         if joints:
@@ -71,12 +58,8 @@ def write_isaac_lab(actuators: JointActuators, to: Destination) -> ActuatorFile:
     lines += ["}", "", f"DELAY = {_by_joint(actuators, delays)}", '"""s by joint, of the command."""', ""]
     lines += [f"COMMAND_ZERO = {_by_joint(actuators, {actuators.names.index(k): z for k, z in actuators.shifted().items()})}"]
     lines += ['"""rad (m) by joint: the servo aims at command - zero."""', _DELAYED]
-    lost = [*gains_in_words(actuators), *zeros_in_words(actuators)]
-    if actuators.delayed():
-        lost.append(
-            f"implicit actuators of Isaac Lab have no delay: use delayed_actuators(dt) of the file ({delays_in_words(actuators)})"
-        )
-    return ActuatorFile("\n".join(lines).encode("ascii"), (), tuple(lost))
+    delay = "implicit actuators of Isaac Lab have no delay: use delayed_actuators(dt) of the file"
+    return python_file(lines, actuators, delay)
 
 
 def _group(actuators: JointActuators, name: str, joints: list[int]) -> list[str]:

@@ -6,17 +6,8 @@ import re
 
 import numpy as np
 
-from inertica import __version__
-from inertica.escape import code_comment, python_string
-from inertica.workflow.export.actuator_format import (
-    ActuatorFile,
-    ActuatorFormat,
-    Destination,
-    delays_in_words,
-    gains_in_words,
-    require_gains,
-    zeros_in_words,
-)
+from inertica.escape import python_string
+from inertica.workflow.export.actuator_format import ActuatorFile, ActuatorFormat, Destination, header, python_file
 from inertica.workflow.export.joint_actuators import JointActuators
 
 _HEAD = '''\
@@ -43,22 +34,14 @@ def lag(delay):
 
 def write_mjlab(actuators: JointActuators, to: Destination) -> ActuatorFile:
     """A module with one configuration per joint."""
-    require_gains(actuators, MJLAB.title)
-    head = _HEAD.format(
-        robot=code_comment(actuators.description.name), version=__version__, origin=code_comment(actuators.origin)
-    )
-    lines = [head, "ACTUATORS = ("]
+    lines = [header(_HEAD, actuators, MJLAB.title), "ACTUATORS = ("]
     for j in actuators.driven:
         lines += _joint(actuators, j)
     lines += [")", "", "ARTICULATION = EntityArticulationInfoCfg(actuators=ACTUATORS)", ""]
     zeros = ", ".join(f"{python_string(name)}: {zero!r}" for name, zero in actuators.shifted().items())
     lines += [f"COMMAND_ZERO = {{{zeros}}}", '"""rad (m) by joint: the servo aims at command - zero."""', ""]
-    lost = [*gains_in_words(actuators), *zeros_in_words(actuators)]
-    if actuators.delayed():
-        lost.append(
-            f"mjlab delays by whole steps of the physics; set TIMESTEP in the file (delays: {delays_in_words(actuators)})"
-        )
-    return ActuatorFile("\n".join(lines).encode("ascii"), (), tuple(lost))
+    delay = "mjlab delays by whole steps of the physics; set TIMESTEP in the file"
+    return python_file(lines, actuators, delay)
 
 
 def _joint(actuators: JointActuators, j: int) -> list[str]:

@@ -14,9 +14,10 @@ from inertica.physical.geometry_prior import without_placeholders
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.layout import Layout, Parameters
+from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify.inputs import IDENTIFICATION
-from inertica.workflow.identify.prediction import friction_only, judged
+from inertica.workflow.identify.prediction import friction_only, judged_torques, predicted_torque
 
 Mask = NDArray[np.bool_]
 
@@ -69,7 +70,9 @@ def before(
     """
     model = stated.prior
     used, kernels = (model.on(layout), engine) if _holds(layout, model) else (model, None)
-    found = judged(used, motions, kernels, keep)
+    kernels = kernels or Engine(used.layout)
+    torques = [predicted_torque(used, motion, kernels) for motion in motions]
+    found = judged_torques(torques, motions, levers(used.layout.robot), keep)
     usable = without_placeholders(model)
     links = range(model.layout.robot.n)
     return Before(

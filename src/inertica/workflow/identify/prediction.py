@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ Mask = NDArray[np.bool_]
 STOP = 0.5
 """A joint that rests for longer than this many times rms speed / rms acceleration of its motion has stopped.  For a sine that is a
 twelfth of its period, many times what a reversal takes."""
+
+_DIRECTIONS: WeakKeyDictionary[Motion, Array] = WeakKeyDictionary()
+"""Motion -> its `held_direction`, which every prediction asks for."""
 
 
 def predicted_torque(
@@ -61,6 +65,8 @@ def held_direction(motion: Motion) -> Array:
     They are the motion's own array where no joint stops.  Rest shorter than a stop is a reversal on its way; there the velocity itself
     says more.
     """
+    if (known := _DIRECTIONS.get(motion)) is not None:
+        return known
     out = motion.dq
     for j, rests in enumerate(motion.resting.T):
         speed, acceleration = (_rms(signal[~rests, j]) for signal in (motion.dq, motion.ddq))
@@ -70,6 +76,8 @@ def held_direction(motion: Motion) -> Array:
             out = np.array(out) if out is motion.dq else out
             last = np.maximum.accumulate(np.where(rests, -1, np.arange(len(motion))))[stops]
             out[stops, j] = NEXT_TO_NOTHING * speed * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
+    out.setflags(write=False)
+    _DIRECTIONS[motion] = out
     return out
 
 
@@ -93,43 +101,49 @@ def judged(
         keep: (N,) per motion, samples to look at; all by default.
         standstill: of predictions.
     """
-    engine = engine or Engine(parameters.layout)
-    torques = [predicted_torque(parameters, motion, engine, standstill) for motion in motions]
-    found = judged_torques(torques, motions, levers(parameters.layout.robot), keep)
-    return replace(found, shares=_torque_shares(parameters, motions, engine, keep, standstill))
+    engine, only = engine or Engine(parameters.layout), friction_only(parameters)
+    torques, friction = (
+        [predicted_torque(values, motion, engine, standstill) for motion in motions] for values in (parameters, only)
+    )
+    return judged_torques(torques, motions, levers(parameters.layout.robot), keep, friction)
 
 
 def judged_torques(
-    torques: Sequence[Array], motions: Sequence[Motion], lever: Array, keep: Sequence[Mask] | None = None
+    torques: Sequence[Array],
+    motions: Sequence[Motion],
+    lever: Array,
+    keep: Sequence[Mask] | None = None,
+    friction: Sequence[Array] | None = None,
 ) -> Residual:
-    """The same of torques that were predicted elsewhere, (N, n) per motion on its own clock, and the robot's (n,) `levers`."""
+    """The same of torques that were predicted elsewhere.
+
+    Args:
+        torques: (N, n) per motion on its own clock.
+        motions, keep: as in `judged`.
+        lever: (n,) the robot's `levers`.
+        friction: (N, n) per motion, the part of the torques that is friction and offsets, for what recorded torque consists of.
+    """
     rows = []
     for k, (motion, predicted) in enumerate(zip(motions, torques, strict=True)):
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
-        raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
+        # both in one go: what interpolation does for the clock is the same for all columns
+        both = predicted if friction is None else np.hstack([predicted, friction[k]])
+        recorded = None if keep is None else _recorded(motion, keep[k])
+        raw, sound = motion.log.need("tau"), ~(motion.resting | motion.spoiled[:, None])
+        raw, seen = raw if recorded is None else raw[recorded], motion.at_samples(both, recorded)
         if keep is not None:
-            use, at = keep[k] & ~motion.paused, _recorded(motion, keep[k])
-            raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
+            use = keep[k] & ~motion.paused
+            tau, low, sound = tau[use], low[use], sound[use]
         elif motion.paused.any():
             tau, low, sound = tau[~motion.paused], low[~motion.paused], sound[~motion.paused]
-        rows.append((raw, seen, tau, low, sound))
-    raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
-    noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
-    return replace(residual(raw, seen, tau, low, lever), moving=Moving.of(tau, low, sound, noise, lever=lever))
-
-
-def _torque_shares(
-    parameters: Parameters, motions: Sequence[Motion], engine: Engine, keep: Sequence[Mask] | None, standstill: Standstill
-) -> TorqueShares:
-    """What recorded torque consists of by the friction and offsets of a model; arguments as in `judged`."""
-    tau, friction, only = [], [], friction_only(parameters)
-    for k, motion in enumerate(motions):
-        raw, braking = motion.log.need("tau"), motion.at_samples(predicted_torque(only, motion, engine, standstill))
-        at = slice(None) if keep is None else _recorded(motion, keep[k])
-        tau.append(raw[at])
-        friction.append(braking[at])
-    noise = np.sqrt(np.mean([motion.torque_noise**2 for motion in motions], axis=0))
-    return TorqueShares.of(np.vstack(tau), np.vstack(friction), noise)
+        rows.append((raw, seen[:, : motion.n], seen[:, motion.n :], tau, low, sound))
+    raw, seen, braking, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
+    white, left = (
+        np.sqrt(np.mean([sigma**2 for sigma in each], axis=0))
+        for each in ([motion.torque_noise for motion in motions], [torque_noise(motion) for motion in motions])
+    )
+    shares = None if friction is None else TorqueShares.of(raw, braking, white)
+    return replace(residual(raw, seen, tau, low, lever), moving=Moving.of(tau, low, sound, left, lever=lever), shares=shares)
 
 
 def _recorded(motion: Motion, use: Mask) -> Mask:

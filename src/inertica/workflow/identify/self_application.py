@@ -87,6 +87,19 @@ class Replicas:
         return np.array([run.estimate.beta for run in self.runs])
 
 
+@dataclass(frozen=True)
+class Repetitions:
+    """Simulated repetitions of an experiment.
+
+    Args:
+        count: of runs.
+        seed: of their noise.
+    """
+
+    count: int = RUNS
+    seed: int = 0
+
+
 def replicas(
     description: Description,
     parameters: Parameters,
@@ -95,9 +108,7 @@ def replicas(
     problem: Problem,
     estimator: Estimator,
     references: Sequence[Trajectory] = (),
-    *,
-    count: int = RUNS,
-    seed: int = 0,
+    repetitions: Repetitions | None = None,
 ) -> Replicas:
     """Simulate the loop along every log with the estimate, prepare and fit what it records; or say why that cannot be done.
 
@@ -109,9 +120,9 @@ def replicas(
         problem: what was fitted.
         estimator: the method; the strength of a prior that cross-validation chose is kept.
         references: what the controller followed, one for all logs or one for each; the logs' own columns when not given.
-        count: repetitions.
-        seed: of their noise.
+        repetitions: how many, and their noise.
     """
+    repetitions = repetitions or Repetitions()
     if reason := _missing(description, logs, estimator, references):
         return Replicas(reason=reason)
     loop, engine = ControlLoop.of(description), _engine(problem)
@@ -122,7 +133,7 @@ def replicas(
         if reason := own.mismatch():
             return Replicas(reason=reason if len(logs) == 1 else f"{log.origin}: {reason}")
         noises.append(own.noise)
-        simulated = own.repeated(recipe, count, seed, k)
+        simulated = own.repeated(recipe, repetitions, k)
         if simulated is None:
             return Replicas(reason="the control loop is unstable when it is simulated with the estimate and its noise")
         repeated.append(simulated)
@@ -133,7 +144,7 @@ def replicas(
             runs.append(Replica(own_problem, method.estimate(own_problem)))
         except SolveError:  # exact data can lie on the very boundary of what is possible; the other repetitions serve
             continue
-    if len(runs) < min(LEAST, count):
+    if len(runs) < min(LEAST, repetitions.count):
         return Replicas(reason="no consistent parameters were found in simulated repetitions of the experiment")
     return Replicas(tuple(runs), "", np.max(noises, axis=0))
 
@@ -237,15 +248,15 @@ class _LoopLog:
         listed = ", ".join(f"{j + 1} ({100 * share[j]:.0f} %)" for j in np.flatnonzero(lost))
         return f"the simulated loop leaves most of the tracking error unexplained on joint {listed}; the loop may be another one"
 
-    def repeated(self, recipe: Recipe, count: int, seed: int, number: int) -> list[Log] | None:
+    def repeated(self, recipe: Recipe, repetitions: Repetitions, number: int) -> list[Log] | None:
         """Logs of several runs, different noise in each; None when one is unstable.
 
         Args:
             recipe: says whether a recorded velocity is needed.
-            count: of runs.
-            seed: of the noise.
+            repetitions: how many, and their noise.
             number: of the log among those of the experiment.
         """
+        count, seed = repetitions.count, repetitions.seed
         runs = number * count + np.arange(count)
         run = self._simulate(self.noise, runs if count > 1 else np.repeat(runs, 2), seed)
         if not follows(run, self.track).all():

@@ -22,6 +22,7 @@ from inertica.workflow.identify.run import LogLike
 from inertica.workflow.identify.settings import Settings
 from inertica.workflow.payload.load_sets import (
     FORMS,
+    Currents,
     Form,
     JointFit,
     RecordSet,
@@ -147,8 +148,8 @@ def drive_gains(
     scale = np.ones(n) if prior is None else np.asarray(prior, float)
     with one_thread():
         fit = joint_fit(
-            bare, sets, {LOAD: load}, at.body, settings or Settings(), progress or (lambda _: None), scale=scale,
-            prior=None if prior is None else np.full(n, trust), form=form,
+            bare, sets, {LOAD: load}, at.body, settings or Settings(), progress or (lambda _: None),
+            Currents(scale, np.inf if prior is None else trust), form,
         )  # fmt: skip
         return gains_of(fit, at, scale, stated_gains(description), form, sets)
 

@@ -66,6 +66,19 @@ class JointFit:
     bandwidth: Choice
 
 
+@dataclass(frozen=True, eq=False)
+class Currents:
+    """Currents whose gains are to be found.
+
+    Args:
+        scale: (n,) what they are multiplied by for a start.
+        spread: relative standard deviation of that scale as prior gains; infinite when they are only a scale.
+    """
+
+    scale: Array
+    spread: float = np.inf
+
+
 def joint_fit(
     description: Description,
     sets: Sequence[RecordSet],
@@ -73,9 +86,7 @@ def joint_fit(
     body: RigidBody,
     settings: Settings,
     say: Say,
-    *,
-    scale: Array | None = None,
-    prior: Array | None = None,
+    currents: Currents | None = None,
     form: Form = "tls",
 ) -> JointFit:
     """Fit all sets together.
@@ -87,15 +98,14 @@ def joint_fit(
         body: where loads are fixed.
         settings: as for `identify`.
         say: progress.
-        scale: (n,) what currents are multiplied by for a start; None when gains are stated, and torques taken as they are.
-        prior: (n,) relative standard deviation of that scale as prior gains; none when not given.
+        currents: what they are worth for a start; None when gains are stated, and torques taken as they are.
         form: of the estimate.
     """
     n = description.robot.n
-    if scale is None:
-        prior, units = np.full(n, EXACT), list(sets)
+    if currents is None:
+        scale, prior, units = None, np.full(n, EXACT), list(sets)
     else:
-        prior = np.full(n, np.inf) if prior is None else prior
+        scale, prior = currents.scale, np.full(n, currents.spread)
         units = [replace(one, logs=tuple(in_units(log, scale) for log in one.logs)) for one in sets]
     for one in units:
         check_all_move(one.logs, description.robot)

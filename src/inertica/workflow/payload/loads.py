@@ -40,7 +40,7 @@ from inertica.workflow.identify.inputs import described
 from inertica.workflow.identify.run import LogLike
 from inertica.workflow.identify.settings import Settings
 from inertica.workflow.payload.drive_gains import DriveGains, gains_of, stated_gains
-from inertica.workflow.payload.load_sets import JointFit, checked_for_gains, joint_fit, known_load, read_set
+from inertica.workflow.payload.load_sets import Currents, JointFit, checked_for_gains, joint_fit, known_load, read_set
 from inertica.workflow.payload.result import Payload
 
 Array = NDArray[np.float64]
@@ -135,8 +135,9 @@ def fit_loads(
     bare = checked_for_gains(description) if free else description.with_terms(description.layout.terms, ())
     sets = [read_set(logs, description, name, currents=free) for name, logs in listed.items()]
     scale = np.ones(description.robot.n) if free else None
+    currents = None if scale is None else Currents(scale)
     with one_thread():
-        fit = joint_fit(bare, sets, loads, at.body, settings or Settings(), progress or (lambda _: None), scale=scale)
+        fit = joint_fit(bare, sets, loads, at.body, settings or Settings(), progress or (lambda _: None), currents)
         found = {
             name: _payload(fit, name, at, tuple(str(x) for x in listed[name])) for name, x in loads.items() if not x.known.all()
         }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from inertica.checks.seen import seen
 from inertica.errors import InputError
-from inertica.estimators.recursive.live import RowStream, Sample
+from inertica.estimators.recursive.live import RowOptions, RowStream, Sample
 from inertica.estimators.recursive.load import LoadEstimate, OnlinePayload
 from inertica.logs.breaks import LONGEST
 from inertica.logs.lines import Block
@@ -71,10 +71,8 @@ def online_payload(
     result = _result(robot_from)
     description, base = result.description, result.estimate.base
     rows = row_bandwidth(result, rate, bandwidth)
-    stream = RowStream(
-        base, rate, cutoff=SMOOTH * rows, bandwidth=rows, prior=description.prior, still=still, velocity=velocity, order=1,
-        reversals=True,
-    )  # fmt: skip
+    options = RowOptions(SMOOTH * rows, rows, order=1, reversals=True)
+    stream = RowStream(base, rate, options=options, prior=description.prior, still=still, velocity=velocity)
     known, at = Stated.of(result).rows, flange(robot or description, frame)
     delays = result.recipe.delays(description.robot.n)
     return OnlinePayload(stream, known, at.body, delays, forgetting, description.prior)

@@ -25,7 +25,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.decisions.intervals import BLOCKS, neighbour_fits
 from inertica.workflow.identify.result import Result
-from inertica.workflow.identify.self_application import Replicas, replicas
+from inertica.workflow.identify.self_application import Repetitions, Replicas, replicas
 
 Array = NDArray[np.float64]
 
@@ -117,7 +117,9 @@ class Records:
     def repeated(self, seed: int) -> Replicas:
         """The loop simulated along every log with the estimate, prepared and fitted alike; the reason where that cannot be done."""
         estimator: Estimator = self.estimator
-        return replicas(self.description, self.parameters, self.logs, self.recipe, self.problem, estimator, seed=seed)
+        return replicas(
+            self.description, self.parameters, self.logs, self.recipe, self.problem, estimator, repetitions=Repetitions(seed=seed)
+        )
 
     def neighbours(self) -> list[Array]:
         """(b,) each, changes that neighbouring cut-offs make."""

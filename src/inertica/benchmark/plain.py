@@ -1,6 +1,6 @@
 """A plain textbook pipeline with Pinocchio, rows of a log as it reads them, and how far a prediction of torque is off.
 
-Nothing of inertica is in it; real.py and strangers.py hold `inertica.identify` against it.
+No dynamics, filter or estimator of inertica is in it; `inertica benchmark`, real.py and strangers.py hold `identify` against it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import scipy.linalg
 from lxml import etree
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
+
+from inertica.frames import optional
 
 Array = NDArray[np.float64]
 
@@ -53,14 +55,18 @@ class PlainSettings:
     coupling: tuple[int, int, int] | None = None
 
 
-def pinocchio_model(path: Path) -> pin.Model:
+def _pinocchio() -> Any:
+    return optional("pinocchio", "the plain pipeline", "pin")
+
+
+def pinocchio_model(path: Path) -> Any:
     """Of a URDF, every joint with one coordinate: joints that turn without end have an angle, not its cosine and sine."""
     robot = etree.parse(str(path)).getroot()
     for joint in robot.iterfind("joint[@type='continuous']"):
         joint.set("type", "revolute")
         if joint.find("limit") is None:
             etree.SubElement(joint, "limit", effort="0", velocity="0")
-    return pin.buildModelFromXML(etree.tostring(robot, encoding="unicode"))
+    return _pinocchio().buildModelFromXML(etree.tostring(robot, encoding="unicode"))
 
 
 class PlainPipeline:
@@ -100,6 +106,7 @@ class PlainPipeline:
 
     def columns(self, q: Array, dq: Array, ddq: Array) -> Array:
         """(M, n, P) of the links, viscous and Coulomb friction, offset, and what else the record has."""
+        pin = _pinocchio()
         rows, n = q.shape
         links = np.empty((rows, n, 10 * n))
         for k in range(rows):
