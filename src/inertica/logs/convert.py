@@ -97,8 +97,8 @@ def converted(
     if transmission is None and _theta_of_joints(out, limits):
         out = {{"theta": "q", "dtheta": "dq"}.get(symbol, symbol): values for symbol, values in out.items()}
         warnings.append(
-            "theta is taken for the position of the joints: tau is their torque, and the card states no transmission that would make it "
-            "the motors'"
+            "theta is taken for the position of the joints: tau is their torque, and no transmission in the card makes theta that of "
+            "the motors"
         )
     if transmission is None and (missing := [symbol for symbol in _JOINT_SIDE if symbol in out]):
         lacking = [s for s in missing if _JOINT_SIDE[s] not in out]
