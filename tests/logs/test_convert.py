@@ -101,6 +101,13 @@ def test_motor_side_without_a_transmission_is_said(tmp_path: Path) -> None:
         log.need("q")
 
 
+def test_theta_beside_the_torque_of_joints_is_their_position(tmp_path: Path) -> None:
+    rows = (0.0, 1.0, 5.0, 2.0), (1.0, 1.0, 5.0, 2.0)
+    log = read_log(csv(tmp_path / "a.csv", "t,theta1,dtheta1,tau1", *rows))
+    assert set(log.signals) == {"q", "dq", "tau"} and log.need("q")[0] == [1.0]
+    assert any("theta is taken for the position of the joints" in w for w in log.warnings)
+
+
 def test_card_columns_are_used(tmp_path: Path) -> None:
     robot = card(tmp_path, columns="{t: clk, q: 'a_{}', tau: [m1x, m2x]}")
     log = read_log(csv(tmp_path / "a.csv", "clk,a_1,a_2,m1x,m2x", (0.0, 1.0, 2.0, 3.0, 4.0), (1.0, 1.0, 2.0, 3.0, 4.0)), robot)

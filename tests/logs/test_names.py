@@ -53,6 +53,7 @@ def test_schemes(tmp_path: Path, scheme: str) -> None:
         ("i3", "i"), ("current_3", "i"), ("actual_current_3", "i"), ("motor_current_3", "i"), ("current_position_3", "q"),
         ("qr3", "qr"), ("q_ref_3", "qr"), ("target_q_3", "qr"), ("target_qd_3", "dqr"), ("target_qdd_3", "ddqr"),
         ("desired_velocity_3", "dqr"), ("q_des3", "qr"), ("cmd_pos_3", "qr"), ("ddq3", "ddq"), ("qddot_3", "ddq"), ("q_dot_3", "dq"),
+        ("A3_pos", "q"), ("A3_torque", "tau"), ("jointpos_3", "q"), ("jointvelocity_3", "dq"), ("jointtorque_3", "tau"),
     ],
 )  # fmt: skip
 def test_meaning(name: str, symbol: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import chromium
 import pair
+from inertica.identifiability.labels import LABELS
 from inertica.report.browser import print_pdf
 from inertica.report.report import write_report
 from inertica.report.together import write_together
@@ -46,15 +47,23 @@ def test_it_opens_without_errors_and_stays_inside_the_window(page):
     assert page.run("performance.getEntriesByType('resource').length") == 0
 
 
+def test_what_is_determined_comes_first_and_symbols_say_what_they_are(page):
+    result = pair.identified()
+    order = [result.labels[name] for name in column(page, 0)]
+    assert order == sorted(order, key=LABELS.index)
+    words = page.run("Object.fromEntries([...document.querySelectorAll('#map th abbr')].map(a => [a.textContent, a.title]))")
+    assert words["Fv"] == "viscous friction" and words["XX"] == "moment of inertia about x"
+
+
 def test_the_table_sorts_by_the_numbers_of_the_result(page):
     result = pair.identified()
-    press(page, "#values thead th:nth-child(3) button")
-    values = [float(x) for x in column(page, 2)]
+    press(page, "#values thead th:nth-child(2) button")
+    values = [float(x) for x in column(page, 1)]
     assert values == sorted(result.parameters.values.tolist())
     by_name = dict(zip(column(page, 0), values, strict=True))
     assert by_name == dict(zip(result.parameters.layout.names, result.parameters.values.tolist(), strict=True))
-    press(page, "#values thead th:nth-child(3) button")
-    assert [float(x) for x in column(page, 2)] == values[::-1]
+    press(page, "#values thead th:nth-child(2) button")
+    assert [float(x) for x in column(page, 1)] == values[::-1]
     press(page, "#values thead th:nth-child(1) button")
     assert column(page, 0)[0] == min(result.parameters.layout.names, key=str.lower)
 
@@ -163,3 +172,12 @@ def test_several_results_open_too(page, tmp_path):
 def test_it_prints(page, tmp_path):
     path = write_report(pair.identified(), pair.motions(), tmp_path / "report.html")
     assert print_pdf(path, tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_the_contents_stay_in_sight(page):
+    page.run("window.scrollTo(0, 2000)")
+    top, bottom = page.run("(r => [r.top, r.bottom])(document.querySelector('nav').getBoundingClientRect())")
+    assert top == 0 and bottom < 80
+    page.run("location.hash = '#parameters'")
+    heading = page.run("document.querySelector('#parameters h2').getBoundingClientRect().top")
+    assert heading >= page.run("document.querySelector('nav').getBoundingClientRect().bottom")

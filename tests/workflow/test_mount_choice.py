@@ -76,6 +76,13 @@ def test_a_robot_on_the_wall_is_found(tmp_path: Path, around: float) -> None:
     assert "mounted otherwise" in found.choice.sentence
 
 
+def test_half_a_motion_of_a_heavy_arm_does_not_turn_its_base(real_data: Path) -> None:
+    robot = load(real_data / "kr300" / "kr300_r2500.urdf")
+    record = read_log(f"{real_data / 'kr300' / 'traj_b.csv.gz'}@0.6:3.25", robot)
+    found = choose_mount(robot, [prepare(record, recipe_for(36.0, record.rate, Recipe()))], lambda _: None)
+    assert not found.accepted and found.gravity == UP
+
+
 def test_a_hanging_robot_is_found_in_fast_motion_and_called_ambiguous_in_slow_motion() -> None:
     robot = load("tx40")
     hanging = with_offsets(robot.with_gravity((0.0, 0.0, 9.81)))[0].prior

@@ -21,6 +21,8 @@ With --given the motion is sought that adds most to logs that exist already.
 
 With --for payload the motion is a short one that reveals the ten parameters of a load best: of a robot that is known, or that will be
 recorded along the same motion without the load; with --robot-from, of a robot known as well as that result says.
+
+With --for actuators the motion is one of chirps, steps and reversals, as `inertica actuators` wants it: command its positions.
 """
 
 from __future__ import annotations
@@ -60,6 +62,7 @@ inertica excite card.yaml -o second.yaml --robot-from result/
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
 inertica excite card.yaml -o load.yaml --for payload --robot-from result/
+inertica excite so101.urdf -o wave.yaml --for actuators --samples wave.csv --rate 50
 """
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from inertica.errors import InputError
+from inertica.excitation.chirps import Chirps
 from inertica.excitation.fourier import Fourier, FourierBlend
 from inertica.excitation.multisine import Multisine
 from inertica.excitation.sampled import INTERPOLATIONS, Sampled
@@ -27,6 +28,7 @@ FAMILIES: Mapping[str, type[Any]] = {
     "spline": Spline,
     "quintic_points": QuinticPoints,
     "trapezoid": Trapezoid,
+    "chirps": Chirps,
     "samples": Sampled,
 }
 EMBEDDED = 100_000
@@ -208,9 +210,11 @@ _READERS: Mapping[str, Callable[[Item], Any]] = {
     "ramp": Item.number,
     "cruise": Item.number,
     **dict.fromkeys(("start", "end", "mean", "times"), _row),
-    **dict.fromkeys(("A", "B", "sine", "cosine", "points", "q", "dq", "ddq"), _table),
+    **dict.fromkeys(("A", "B", "sine", "cosine", "points", "q", "dq", "ddq", "amplitude"), _table),
 }
-_REQUIRED = frozenset(("duration", "start", "end", "mean", "times", "A", "B", "sine", "cosine", "points", "q", "dq", "ddq"))
+_REQUIRED = frozenset(
+    ("duration", "start", "end", "mean", "times", "A", "B", "sine", "cosine", "points", "q", "dq", "ddq", "amplitude")
+)
 
 
 def _key(name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inertica.errors import InputError, nearest
+from inertica.excitation.chirps import Chirps
 from inertica.excitation.criteria import Condition, Criterion, Determinant, FrischCost, SmallestSingular, Survey
 from inertica.excitation.fourier import Fourier, FourierBlend
 from inertica.excitation.splines import QuinticPoints, Spline
@@ -50,6 +51,7 @@ FAMILIES: dict[str, Callable[[float, Array, int], Shaped]] = {
     "spline": lambda period, start, count: Spline.still(period, start, count),
     "points": lambda period, start, count: QuinticPoints.still(np.linspace(0.0, period, count), start),
     "trapezoid": lambda period, start, count: Trapezoid.still(period, start, count),
+    "chirps": lambda period, start, count: Chirps.still(period, start, count),
 }
 """Of a period in s, a (n,) start pose and a number of harmonics or via points: a motion that stands still there."""
 

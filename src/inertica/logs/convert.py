@@ -94,6 +94,12 @@ def converted(
     notes: list[str] = []
     warnings: list[str] = []
     transmission = settings.get("transmission")
+    if transmission is None and _theta_of_joints(out, limits):
+        out = {{"theta": "q", "dtheta": "dq"}.get(symbol, symbol): values for symbol, values in out.items()}
+        warnings.append(
+            "theta is taken for the position of the joints: tau is their torque, and no transmission in the card makes theta that of "
+            "the motors"
+        )
     if transmission is None and (missing := [symbol for symbol in _JOINT_SIDE if symbol in out]):
         lacking = [s for s in missing if _JOINT_SIDE[s] not in out]
         if lacking:
@@ -120,6 +126,13 @@ def converted(
             out[symbol] = values
             notes.append(f"{symbol} was computed from the motor side with the card's transmission")
     return out, notes, warnings
+
+
+def _theta_of_joints(signals: Mapping[str, Array], limits: Limits | None) -> bool:
+    """Whether theta is the position of the joints, as in textbooks: beside their torque, and within the limits of the robot."""
+    if "theta" not in signals or "tau" not in signals or {"q", "dq", "taum"} & set(signals):
+        return False
+    return limits is None or _within({"q": signals["theta"]}, limits)
 
 
 def _likely_side(signals: Mapping[str, Array], transmission: ArrayLike, offset: ArrayLike | None, limits: Limits | None) -> str:

@@ -30,7 +30,8 @@ _OF_REFERENCE = {"q": "qr", "dq": "dqr", "ddq": "ddqr"}
 _MOTOR = {"motor", "mot", "drive"}
 _OF_MOTOR = {"q": "theta", "dq": "dtheta", "tau": "taum", "i": "i", "theta": "theta", "dtheta": "dtheta", "taum": "taum"}
 _MEASURED = {"actual", "act", "meas", "measured", "mes", "msr", "sensor", "state", "states", "observed", "m", "field"}
-_JOINT = {"joint", "joints", "axis", "j", "jnt", "dof"}
+_JOINT = {"joint", "joints", "axis", "j", "jnt", "dof", "a"}
+"""`a` is the axis of KUKA and others: A1_pos."""
 _CLOCK = {"t", "time", "stamp", "timestamp", "timestamps", "clock", "secs", "seconds"}
 
 _BRACKET = re.compile(r"(?P<name>.*?)\s*[\[(]\s*(?P<inside>[^\])]*?)\s*[\])]\s*")
@@ -145,7 +146,7 @@ def torque_word(name: str) -> bool:
 
 
 def _signal(words: list[str]) -> Meaning | None:
-    rest = [word for word in words if word not in _JOINT]
+    rest = [word.removeprefix("joint") for word in words if word not in _JOINT]  # jointpos: the joint's
     if rest == ["q", "d"]:
         return Meaning("qr", doubtful="dq")
     if rest in (["dq", "d"], ["q", "r"]):

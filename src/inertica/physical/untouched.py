@@ -42,11 +42,12 @@ def moved_sentence(program: Program, silent: Mask, chi: Array) -> tuple[str, ...
     """What has moved although no data depend on it, and why."""
     reference = program.reference
     changed = silent & (np.abs(chi - reference.values) > CHANGED * reference.scale)
+    in_body, empty = np.zeros((2, len(chi)), bool)
+    for _, where, _ in reference.bodies:
+        in_body[where], empty[where] = True, not np.any(reference.values[where])
+    changed &= in_body | (reference.values != 0.0)  # friction and drives of nothing keep the margin of their bound
     if not changed.any():
         return ()
-    empty = np.zeros(len(chi), bool)
-    for _, where, _ in reference.bodies:
-        empty[where] = not np.any(reference.values[where])
     out = []
     for mask, why in (
         (changed & ~empty, "with the prior's values no possible link explains the data or keeps what is stated"),

@@ -22,7 +22,10 @@ PAGE = """<!DOCTYPE html>
 <style>{css}</style>
 </head>
 <body>
+{head}
+<main>
 {body}
+</main>
 <script>//<![CDATA[
 {script}
 //]]></script>
@@ -40,9 +43,10 @@ def text(value: object) -> str:
     return str(value) if isinstance(value, Raw) else escape(str(value))
 
 
-def page(title: str, parts: Iterable[str], generator: str) -> str:
-    """A whole document."""
+def page(title: str, head: str, parts: Iterable[str], generator: str) -> str:
+    """A whole document: title and contents, then its sections."""
     return PAGE.format(
+        head=head,
         title=escape(title),
         generator=escape(generator),
         css=THEMES + part("page.css"),

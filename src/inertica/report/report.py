@@ -30,8 +30,8 @@ from inertica.workflow.identify.result import Motions, Result
 from inertica.writing import write_whole
 
 CONTENTS = {
-    "summary": "Summary", "check": "Check", "map": "Identifiability", "parameters": "Parameters", "torque": "Torque",
-    "residuals": "Residuals", "friction": "Friction", "consistency": "Consistency", "correlation": "Correlation",
+    "summary": "Summary", "torque": "Torque", "residuals": "Residuals", "friction": "Friction", "map": "Identifiability",
+    "parameters": "Parameters", "consistency": "Consistency", "correlation": "Correlation", "check": "Check",
     "choices": "Choices", "base": "Base parameters", "provenance": "Provenance",
 }  # fmt: skip
 
@@ -67,21 +67,20 @@ def report(result: Result, motions: Motions) -> str:
     drawn = records(result, motions)
     fitted = [r for r in drawn if r.name == IDENTIFICATION]
     parts = [
-        _head(result),
         _summary(result, drawn),
-        html.section("check", CONTENTS["check"], check_table(result)),
-        html.section("map", CONTENTS["map"], trust_map(result)),
-        html.section("parameters", CONTENTS["parameters"], *standard_table(result)),
         html.section("torque", CONTENTS["torque"], *_torque(result, drawn)),
         *fit_sections(result, fitted),
         *bristle_section(result),
+        html.section("map", CONTENTS["map"], trust_map(result)),
+        html.section("parameters", CONTENTS["parameters"], *standard_table(result)),
         html.section("consistency", CONTENTS["consistency"], *consistency(result, fitted)),
         html.section("correlation", CONTENTS["correlation"], *correlation_section(result)),
+        html.section("check", CONTENTS["check"], check_table(result)),
         html.section("choices", CONTENTS["choices"], choices_list(result), *choice_figures(result)),
         html.section("base", CONTENTS["base"], base_table(result)),
         html.section("provenance", CONTENTS["provenance"], provenance(result, drawn)),
     ]
-    return html.page(f"{result.description.name}: identified parameters", parts, f"inertica {__version__}")
+    return html.page(f"{result.description.name}: identified parameters", _head(result), parts, f"inertica {__version__}")
 
 
 def _head(result: Result) -> str:
@@ -96,7 +95,7 @@ def page_head(title: str, contents: Mapping[str, str]) -> str:
     """Title, what can be pressed, and where the sections are."""
     links = "".join(f'<a href="#{key}">{name}</a>' for key, name in contents.items())
     button = '<button type="button" id="theme" class="live-only">theme: auto</button>'
-    return f'<header><h1>{html.text(title)}</h1>{button}<nav aria-label="contents">{links}</nav></header>'
+    return f'<header><h1>{html.text(title)}</h1>{button}</header><nav aria-label="contents">{links}</nav>'
 
 
 def verdict_box(result: Result, positions: bool = True) -> str:

@@ -89,7 +89,8 @@ def choices_list(result: Result) -> str:
 def standard_table(result: Result) -> list[str]:
     """Standard parameters with labels, intervals and prior values: one table to sort and to search."""
     columns = shown(wide=True)
-    rows = [[parameter_cell(column, entry) for column in columns] for entry in result.entries]
+    ordered = sorted(result.entries, key=lambda entry: LABELS.index(entry.label))  # what is determined first
+    rows = [[parameter_cell(column, entry) for column in columns] for entry in ordered]
     key = html.listed(
         html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
     )
@@ -129,10 +130,12 @@ def trust_map(result: Result) -> str:
     layout = result.parameters.layout
     rows, extra = layout.cells()
     kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
-    head = "".join(f'<th scope="col">{html.text(kind)}</th>' for kind in kinds)
+    entries = {entry.parameter.name: entry for entry in result.entries}
+    examples = {kind: entries[name] for row in rows for kind, name in row.items()}
+    head = "".join(f'<th scope="col">{_symbol(kind, examples.get(kind))}</th>' for kind in kinds)
     body = "".join(
         f'<tr><th scope="row">{j + 1} {html.text(layout.robot.joints[j].link)}</th>'
-        + "".join(_cell(result, row.get(kind)) for kind in kinds)
+        + "".join(_cell(entries.get(row.get(kind, ""))) for kind in kinds)
         + "</tr>"
         for j, row in enumerate(rows)
     )
@@ -145,12 +148,17 @@ def trust_map(result: Result) -> str:
     return f'{region}<p class="key">{key}</p>' + (f"<p>Other terms:{more}</p>" if more else "")
 
 
-def _cell(result: Result, name: str | None) -> str:
-    if name is None:
+def _symbol(kind: str, example: Entry | None) -> str:
+    """A symbol that says what it stands for when the pointer rests on it."""
+    return html.text(kind) if example is None else f'<abbr title="{html.text(example.quantity)}">{html.text(kind)}</abbr>'
+
+
+def _cell(entry: Entry | None) -> str:
+    if entry is None:
         return "<td></td>"
-    word = result.labels[name]
-    fill, ink = LABEL_COLOURS[word]
-    return f'<td style="background:{fill};color:{ink}" title="{html.text(name)}: {word}">{LABEL_LETTERS[word]}</td>'
+    fill, ink = LABEL_COLOURS[entry.label]
+    said = f"{entry.parameter.name}, {entry.label}: {entry.explanation}"
+    return f'<td style="background:{fill};color:{ink}" title="{html.text(said)}">{LABEL_LETTERS[entry.label]}</td>'
 
 
 def check_table(result: Result) -> str:

@@ -60,14 +60,13 @@ def together(names: Sequence[str], results: Sequence[Result], motions: Sequence[
     drawn = [records(r, m) for r, m in zip(results, motions, strict=True)]
     title = f"{results[0].description.name}: {len(results)} results side by side"
     parts = [
-        page_head(title, CONTENTS),
         html.section("summary", CONTENTS["summary"], _overview(names, results), *_verdicts(names, results)),
         html.section("predictions", CONTENTS["predictions"], *_predictions(names, drawn)),
         html.section("differences", CONTENTS["differences"], *_differences(names, results)),
         html.section("parameters", CONTENTS["parameters"], _values(names, results)),
         html.section("torque", CONTENTS["torque"], *_torque(names, results, drawn)),
     ]
-    return html.page(title, parts, f"inertica {__version__}")
+    return html.page(title, page_head(title, CONTENTS), parts, f"inertica {__version__}")
 
 
 def _overview(names: Sequence[str], results: Sequence[Result]) -> str:

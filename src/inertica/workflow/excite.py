@@ -34,6 +34,7 @@ from inertica.identifiability.base import base_model
 from inertica.options import merged
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
+from inertica.robot.plain import assumed_friction
 from inertica.workflow.excite_options import ExciteOptions
 from inertica.workflow.identify.inputs import described, read_one
 from inertica.workflow.payload.design import Purpose
@@ -112,13 +113,15 @@ def excitation(
 ) -> Excitation:
     """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
     description = described(robot)
+    if options.for_actuators:
+        description = assumed_friction(description)
     base = base_model(description.layout)
     engine = base.engine
     if options.for_payload:
         aim = Purpose.payload(description, base, options.robot_from, options.flange, options.mass)
     else:
         setting = Setting(description.robot.n, options.grid, options.seed, options.weights)
-        aim = Purpose.robot(named_criterion(options.criterion or "condition", setting), description, options.robot_from)
+        aim = Purpose.robot(named_criterion(options.chosen_criterion, setting), description, options.robot_from)
     require_limits(description)
     feeling = engine if aim.carrying.layout == description.layout else Engine(aim.carrying.layout)
     accelerations = acceleration_limits(aim.carrying, feeling)
@@ -127,7 +130,7 @@ def excitation(
         warnings.warn(ModelWarning(sentence), stacklevel=3)
     bodies = surroundings(description, options.floor, options.box, options.obstacles, options.clearance, aim.ball)
     start = safe_start(description, bodies)
-    shape = FAMILIES[options.family](options.duration, start, options.harmonics)
+    shape = FAMILIES[options.chosen_family](options.duration, start, options.harmonics)
     limits = robot_constraints(carrying, feeling, margin=options.margin, torque_margin=options.torque_margin)
     constraints = [*limits, bodies] if bodies.pairs else limits
     known = []

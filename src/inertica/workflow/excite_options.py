@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inertica.logs.log import Log
     from inertica.workflow.identify.result import Result
 
-PURPOSES = ("robot", "payload")
+PURPOSES = ("robot", "payload", "actuators")
 BODIES, LOAD = "what must not be touched", "payload"
 """Titles of groups of options."""
 
@@ -54,13 +54,22 @@ class ExciteOptions:
     """What a motion is designed for, and what it keeps; see `excite`."""
 
     rate: float = option(100.0, "of the samples in Hz, those that are written and those that limits are checked for", unit="HZ")
-    family: str = option("fourier", "of trajectories", choices=FAMILIES, label="Family")
+    family: str | None = option(None, "of trajectories (default fourier; chirps for actuators)", choices=FAMILIES, label="Family")
     period: float | None = option(
-        None, "duration (default 10; 15 for a payload)", unit="S", read=float, label="Duration (s)", least=0.5, most=600.0
+        None,
+        "duration (default 10; 15 for a payload, 20 for actuators)",
+        unit="S",
+        read=float,
+        label="Duration (s)",
+        least=0.5,
+        most=600.0,
     )
     harmonics: int = option(10, "or via points for splines and trapezoids", label="Harmonics", least=1, most=40)
     criterion: str | None = option(
-        None, "what is optimised (default condition; a payload has its own)", choices=CRITERIA, label="Criterion"
+        None,
+        "what is optimised (default condition; determinant for actuators; a payload has its own)",
+        choices=CRITERIA,
+        label="Criterion",
     )
     grid: int = option(100, "points at which the criterion is evaluated")
     margin: float | tuple[float, float, float] | None = option(
@@ -106,8 +115,9 @@ class ExciteOptions:
 
     def __post_init__(self) -> None:
         if self.purpose not in PURPOSES:
-            raise InputError(f"a motion is designed for the robot or for a payload, not for '{self.purpose}'")
-        check_family(self.family)
+            raise InputError(f"a motion is designed for the robot, for a payload or for actuators, not for '{self.purpose}'")
+        if self.family is not None:
+            check_family(self.family)
         if self.criterion is not None:
             check_criterion(self.criterion)
         if self.period is not None and not 0.0 < self.period < math.inf:
@@ -125,6 +135,18 @@ class ExciteOptions:
         return self.purpose == "payload"
 
     @property
+    def for_actuators(self) -> bool:
+        return self.purpose == "actuators"
+
+    @property
+    def chosen_family(self) -> str:
+        return self.family or ("chirps" if self.for_actuators else "fourier")
+
+    @property
+    def chosen_criterion(self) -> str:
+        return self.criterion or ("determinant" if self.for_actuators else "condition")
+
+    @property
     def weights(self) -> dict[str, float]:
         """Of the criterion, those that are stated."""
         return {name: value for name, value in (("k1", self.k1), ("k2", self.k2)) if value is not None}
@@ -132,4 +154,4 @@ class ExciteOptions:
     @property
     def duration(self) -> float:
         """Of the motion in s."""
-        return self.period if self.period is not None else 15.0 if self.for_payload else 10.0
+        return self.period if self.period is not None else {"payload": 15.0, "actuators": 20.0}.get(self.purpose, 10.0)

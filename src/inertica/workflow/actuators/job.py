@@ -26,6 +26,7 @@ from inertica.workflow.actuators.choices import choose_hold, choose_standstill, 
 from inertica.workflow.actuators.free_runs import before, free_run, links_found
 from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined
 from inertica.workflow.actuators.known import Setup, known_values, links_deviation
+from inertica.workflow.actuators.log_checks import in_words, motion_findings, saturation_findings
 from inertica.workflow.actuators.records import check, records
 from inertica.workflow.actuators.result import ActuatorsResult
 from inertica.workflow.identify.inputs import LogLike
@@ -102,6 +103,7 @@ def actuators(
     free_runs = {name: free_run(setup, told, values, first, parts, not held_out) for name, parts in sets.items()}
     clock.stage("free runs")
     runs = told[0].fit.runs
+    findings = motion_findings(fitted, moving) | saturation_findings(fitted, values, moving)
     result = ActuatorsResult(
         robot=description.robot.name,
         model=str(description.source.card or description.source.path),
@@ -116,7 +118,7 @@ def actuators(
         impedance=runs.standstill.impedance,
         rate=runs.standstill.rate,
         logs=tuple(_by_log(fitted)),
-        warnings=tuple(judged.warnings_of(setup, told)),
+        warnings=(*in_words(findings, setup.names), *judged.warnings_of(setup, told)),
         notes=tuple(notes),
         links=links_found(setup, told),
     )

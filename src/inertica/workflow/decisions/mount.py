@@ -145,9 +145,10 @@ class _Decision:
             return None
         found = self.data.left_out(weights, best)
         before = min(self.data.left_out(weights, g).error for g in (self.file, -self.file))
-        if found.error <= HALF**2 * before:
+        predicts = found.error < found.size  # a fit that is worse than no model at all is no evidence
+        if found.error <= HALF**2 * before and predicts and self._possible_links_allow(best):
             return self._elsewhere(weights, tilt, best, before)
-        if found.error <= DOUBTFUL**2 * before:
+        if found.error <= DOUBTFUL**2 * before and predicts:
             self.doubt = (
                 f"gravity along {listed(best / self.size)} of the base would lower the residual on data left out from "
                 f"{_percent(before, found.size)} to {_percent(found.error, found.size)} %, which is not enough to believe it: "
@@ -207,7 +208,7 @@ class _Decision:
         correlation = 1.0 if test is None else test.correlation
         signs = compare_signs(self.data, tilt, home, correlation, CLEAR)
         ambiguous = ""
-        if signs.gain > CLEAR and signs.consistent and self._hangs(home) and self._possible_links_hang(home):
+        if signs.gain > CLEAR and signs.consistent and self._hangs(home) and self._possible_links_prefer(-home, home):
             home = -home
             weights, tilt = self._at(home)
             test = lean_test(self.data, tilt, weights, home)
@@ -221,12 +222,16 @@ class _Decision:
         weights, _ = self._at(-g)
         return self.data.left_out(weights, -g).error <= (1.0 + ALIKE) * self.data.left_out(weights, g).error
 
-    def _possible_links_hang(self, g: Array) -> bool:
-        """Whether links that could exist clearly predict data left out better under the opposite of g: a short motion may be explained
-        by links upside down that predict nothing else.
+    def _possible_links_allow(self, g: Array) -> bool:
+        """Whether links that could exist clearly predict data left out better under g or its opposite than as it is."""
+        return any(self._possible_links_prefer(sign * g, self.file) for sign in (1.0, -1.0))
+
+    def _possible_links_prefer(self, g: Array, other: Array) -> bool:
+        """Whether links that could exist clearly predict data left out better under g: a short motion may be explained by links upside
+        down, or by ones that cannot exist, that predict nothing else.
         """
         scores = []
-        for direction in (g, -g):
+        for direction in (other, g):
             turned = assumed_friction(self.description.with_gravity(vector(direction)))
             problem = Problem(base_model(turned.layout), tuple(self.motions), turned.prior)
             scores.append(left_out(problem, Wls(solve=replace(Consistent.towards(MILD), strength="mildest"))))

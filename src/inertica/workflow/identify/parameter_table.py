@@ -35,6 +35,8 @@ LINK_WORDS = dict(
 
 KIND_WORDS = {
     "armature": "inertia of the drive", "viscous": "viscous friction", "coulomb": "Coulomb friction", "offset": "torque offset",
+    "stribeck": "friction at low speed beyond Coulomb friction", "saturating": "friction that grows with speed and levels off",
+    "load": "friction per torque of gravity",
 }  # fmt: skip
 """Parameters of drives and friction by their kind; other kinds are called by it."""
 
@@ -76,14 +78,21 @@ class Entry:
     label: str
 
     @property
+    def quantity(self) -> str:
+        """What the symbol stands for."""
+        symbol = self.parameter.name.removesuffix(str((self.parameter.joint or 0) + 1))
+        what = LINK_WORDS.get(symbol) if self._inertial else KIND_WORDS.get(self.parameter.kind)
+        return what or self.parameter.kind.replace("_", " ")
+
+    @property
     def explanation(self) -> str:
         """What the parameter is and how far to trust it, for somebody who knows neither symbols nor labels."""
-        symbol = self.parameter.name.removesuffix(str((self.parameter.joint or 0) + 1))
-        inertial = self.parameter.kind in ("inertia", "first_moment", "mass")
-        what = LINK_WORDS.get(symbol) if inertial else KIND_WORDS.get(self.parameter.kind)
-        what = what or self.parameter.kind.replace("_", " ")
-        whose = "" if self.joint is None else f" of {self.joint.link if inertial else self.joint.name}"
-        return f"{what}{whose}: {LABEL_WORDS[self.label]}"
+        whose = "" if self.joint is None else f" of {self.joint.link if self._inertial else self.joint.name}"
+        return f"{self.quantity}{whose}: {LABEL_WORDS[self.label]}"
+
+    @property
+    def _inertial(self) -> bool:
+        return self.parameter.kind in ("inertia", "first_moment", "mass")
 
 
 @dataclass(frozen=True)
