@@ -171,13 +171,20 @@ def document(rows: Sequence[Line]) -> list[dict[str, object]]:
 
 
 def write_table(rows: Sequence[Line], page: Path) -> None:
-    """Replaces what stands between the two markers of a page."""
+    """Replaces what stands between the two markers of a page; lines of records that were not measured stay."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, marker, after = rest.partition(END)
+    former, marker, after = rest.partition(END)
     if not marker:
         raise SystemExit(f"{page} should hold the lines {BEGIN} and {END}; the table goes between them")
-    listed = [f"* {text}" for text in misses(rows)]
-    text = "\n".join([BEGIN, "", table(rows), "", "What does not hold:" if listed else "All of it holds.", "", *listed, "", END])
+    new = [*table(rows).splitlines(), *(f"* {text}" for text in misses(rows))]
+    lines = {}
+    for record in RECORDS:
+        source = new if record.name in {row.record.name for row in rows} else former.splitlines()
+        for mark in ("| ", "* "):
+            lines[record.name, mark] = [line for line in source if line.startswith(f"{mark}{record.name} ")]
+    shown, listed = ([x for record in RECORDS for x in lines[record.name, mark]] for mark in ("| ", "* "))
+    summary_line = "What does not hold:" if listed else "All of it holds."
+    text = "\n".join([BEGIN, "", *new[:2], *shown, "", summary_line, "", *listed, "", END])
     page.write_text(f"{before}{text}{after}", encoding="utf-8")
 
 
@@ -209,7 +216,12 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="RECORD", help="this record only; may be repeated")
     parser.add_argument("--short", action="store_true", help="one cheap split of each of a few records")
     parser.add_argument("--json", action="store_true", help="a list of {name, ours, peer, unit, ratio, of, ...} on stdout")
-    parser.add_argument("--table", type=Path, metavar="PAGE", help="write the table between the markers of this page")
+    parser.add_argument(
+        "--table",
+        type=Path,
+        metavar="PAGE",
+        help="write the table between the markers of this page; with --only, those lines of it",
+    )
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--slices", action="store_true", help="count problems that the check finds in slices of the records")
     other.add_argument("--exports", action="store_true", help="residuals of exported files in Pinocchio and MuJoCo")

@@ -123,6 +123,10 @@ def test_table_goes_between_its_markers(tmp_path: Path) -> None:
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "earlier table" not in text and "| panda |" in text
     real.write_table([line], page)
     assert page.read_text() == text
+    real.write_table([replace(line, record=RECORDS[1], refusal="")], page)  # of one record: the line of the other stays
+    kept = [x for x in text.splitlines() if "panda" in x]
+    both = page.read_text().splitlines()
+    assert len(kept) == 2 and [x for x in both if "panda" in x] == kept and sum("kr300" in x for x in both) == 2
 
 
 @pytest.mark.slow

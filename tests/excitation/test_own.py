@@ -12,7 +12,7 @@ import pytest
 import inertica as ia
 from inertica.cli.main import main
 from inertica.excitation.collision import Collisions
-from inertica.excitation.default_motion import default_motion, default_trajectory
+from inertica.excitation.default_motion import default_motion
 from inertica.excitation.solids import Plane
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.2 0 0"/><mass value="2"/><inertia ixx="0.02" iyy="0.05" izz="0.05"/></inertial>
@@ -60,7 +60,7 @@ def test_a_designed_motion_keeps_links_apart_and_off_the_floor(tmp_path: Path) -
 
 def test_a_shipped_motion_is_taken_and_nothing_said() -> None:
     found = default_motion(ia.load("tx40"), "validation")
-    assert found.note == "" and found.trajectory.period == default_trajectory(ia.load("tx40"), "validation").period
+    assert found.note == "" and found.trajectory.period == ia.catalog_trajectory("tx40", "validation").trajectory.period
 
 
 def test_simulate_says_what_it_designed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

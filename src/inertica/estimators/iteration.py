@@ -13,6 +13,10 @@ WORSE = 1.5
 """An estimate whose residual exceeds the best one by this factor has run away from it."""
 
 
+RUNAWAY = 3.0
+"""Two residuals in a row above the best one by this factor: the iteration diverges."""
+
+
 @dataclass(frozen=True)
 class StepTolerance:
     """max_k |beta_i+1 - beta_i| / sigma_k <= step: ends when no parameter moves by a part of its standard deviation that matters.
@@ -108,6 +112,13 @@ class IterationHistory:
     @property
     def converged(self) -> bool:
         return self.reason.startswith("converged")
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the last two residuals are far above the best one."""
+        r = self.residuals
+        # two in a row: a single large residual may follow a step that was taken back
+        return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)
 
     def record(self, beta: Array, residual: float, std: Array) -> None:
         """One more estimate with its residual norm and standard deviations; decides whether it is the last."""

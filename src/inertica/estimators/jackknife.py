@@ -43,7 +43,7 @@ def block_changes(system: Observations, beta: Array, joint_weights: Array, count
         normal, score = _parts(system, beta, joint_weights, count)
         score -= score.mean(axis=0)  # scores at a constrained solution do not add up to zero
         half = _half_inverse(normal.sum(axis=0))
-        d = np.array([_reduced(half, gram, right) for gram, right in zip(normal, score, strict=True)])
+        d = np.array([_bias_reduced_change(half, gram, right) for gram, right in zip(normal, score, strict=True)])
         return d - d.mean(axis=0)
 
 
@@ -55,7 +55,7 @@ def _half_inverse(A: Array) -> Array:
     return np.asarray(V[:, known] / np.sqrt(value[known]) / scale[:, None])
 
 
-def _reduced(half: Array, gram: Array, right: Array) -> Array:
+def _bias_reduced_change(half: Array, gram: Array, right: Array) -> Array:
     """The bias-reduced change by one block."""
     share, V = np.linalg.eigh(half.T @ gram @ half)
     left = np.maximum(1.0 - share, LEAST)

@@ -36,13 +36,6 @@ class DesignedMotion:
     note: str = ""
 
 
-def default_trajectory(
-    description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None
-) -> Trajectory:
-    """The trajectory of `default_motion`."""
-    return default_motion(description, kind, say).trajectory
-
-
 def default_motion(
     description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None
 ) -> DesignedMotion:

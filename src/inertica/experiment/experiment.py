@@ -90,7 +90,8 @@ class Experiment:
         if noise is None and distribution != NORMAL:
             raise InputError(f"a distribution of noise ({distribution}) needs a noise preset")
         preset = noise_preset(description, noise) if isinstance(noise, str) else noise
-        preset = None if preset is None else replace(preset, distribution=distribution)
+        if preset is not None and distribution != NORMAL:
+            preset = replace(preset, distribution=distribution)
         return cls(
             description, loop, true_parameters(description, friction), preset, sensors or default_sensors, integrator, threads
         )

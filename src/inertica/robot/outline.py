@@ -189,7 +189,9 @@ def _built(description: Description, j: int, places: Sequence[Placed], radius: f
     ten = np.zeros(10) if j == BASE else description.prior.link(j)
     centre = inertia.to_com(ten).com if ten[9] > 0.0 else None
     axis = np.zeros(3) if j == BASE else np.array(robot.joints[j].axis)
-    ways = [_way(start, end, axis, its, centre) for end, its in ends if np.linalg.norm(end - start) > 0.25 * radius]
+    ways = [
+        _link_path(start, end, axis, next_axis, centre) for end, next_axis in ends if np.linalg.norm(end - start) > 0.25 * radius
+    ]
     pieces = [(a, b) for way in ways for a, b in pairwise(way)]
     if centre is not None and all(_off(centre, a, b) > 0.5 * radius for a, b in (*pieces, (start, start))):
         pieces.append((start, centre))
@@ -197,11 +199,11 @@ def _built(description: Description, j: int, places: Sequence[Placed], radius: f
     return tuple(capsule(a, b, radius) for a, b in seen.values())
 
 
-def _way(start: Array, end: Array, axis: Array, its: Array, centre: Array | None) -> list[Array]:
+def _link_path(start: Array, end: Array, axis: Array, next_axis: Array, centre: Array | None) -> list[Array]:
     """How a link goes from joint to joint: straight, or along an axis and then across, whichever passes its centre of mass."""
     across = end - start
     size = float(np.linalg.norm(across))
-    corners = [start + (across @ a) * a for a in (axis, its)] + [end - (across @ a) * a for a in (axis, its)]
+    corners = [start + (across @ a) * a for a in (axis, next_axis)] + [end - (across @ a) * a for a in (axis, next_axis)]
     ways = [
         [start, end],
         *([start, c, end] for c in corners if min(np.linalg.norm(c - start), np.linalg.norm(c - end)) > NEAR * size),

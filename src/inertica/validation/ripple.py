@@ -130,13 +130,13 @@ def _fastest(motion: Motion, wanted: list[Array]) -> float:
 
 def _joint(joint: int, wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> Harmonics:
     """A few k at a time."""
-    parts = [_some(wanted[k : k + CHUNK], records) for k in range(0, max(len(wanted), 1), CHUNK)]
+    parts = [_amplitudes(wanted[k : k + CHUNK], records) for k in range(0, max(len(wanted), 1), CHUNK)]
     size = np.concatenate([part[0] for part in parts])
     spread = np.concatenate([part[1] for part in parts]) if records[0][3] is not None else None
     return Harmonics(joint, wanted, size, spread)
 
 
-def _some(wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> tuple[Array, Array]:
+def _amplitudes(wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> tuple[Array, Array]:
     """Amplitudes (K, 2) and their covariance (K, 2, 2)."""
     K = len(wanted)
     u, H, V = np.zeros((K, 2)), np.zeros((K, 2, 2)), np.zeros((K, 2, 2))

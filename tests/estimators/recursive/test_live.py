@@ -6,14 +6,23 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import Calibration, LoadWatch, load_direction
+from inertica.estimators.recursive.change import Calibration, LoadWatch
 from inertica.estimators.recursive.live import OnlineFit, RowOptions, RowStream, Sample, sections
 from inertica.estimators.recursive.loads import Loads, ratios
 from inertica.excitation.files import catalog_trajectory
 from inertica.identifiability.base import BaseModel, base_model
+from inertica.robot import inertia
 from inertica.robot.load import load
+
+
+def load_direction(base: BaseModel, mass: float, position: ArrayLike = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """(b,) change of the base parameters by a point mass in kg at a position in m in the frame of the last link."""
+    chi = np.zeros(base.layout.size)
+    chi[base.layout.link(base.layout.robot.n - 1)] = inertia.from_com(mass, position, np.zeros((3, 3)))
+    return base.beta(chi)
 
 
 class Motion:

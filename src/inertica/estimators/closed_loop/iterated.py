@@ -38,9 +38,6 @@ REVERSAL = 0.1
 SLOWER = (2.0, 4.0, 8.0)
 """Factors on a guess of the inertia that a loop was tuned for."""
 
-RUNAWAY = 3.0
-"""Two residuals in a row above the best one by this factor: the iteration diverges."""
-
 SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
 SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.STARTS, Capability.COVARIANCE})
 
@@ -249,7 +246,7 @@ class ClosedLoopFit:
         self.update_gains(beta)
         if watch.converged and not self.settled_gains() and watch.iterations < stop.iterations:
             watch.reason = ""
-        if diverges(watch):
+        if watch.diverges:
             watch.halt("diverged: the residual grows; the best estimate was kept")
         open_end = watch.iterations < stop.iterations and (watch.converged or not watch.done)
         if open_end and (stated := self._as_stated(beta, watch.converged)) is not None:
@@ -458,13 +455,6 @@ def _check_inertias(stated: Array, n: int) -> None:
         raise InputError(
             f"the inertia that the gains were tuned for should be {n} numbers above zero, one per joint, not {values}"
         )
-
-
-def diverges(watch: IterationHistory) -> bool:
-    """Whether the last two residuals are far above the best one."""
-    r = watch.residuals
-    # two in a row: a single large residual may follow a step that was taken back
-    return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)
 
 
 def residual_norm(system: Observations, beta: Array) -> tuple[float, Array]:

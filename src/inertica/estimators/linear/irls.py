@@ -197,7 +197,7 @@ class _Fit:
         # the bisquare's slope is negative between c / sqrt(5) and c; a tenth keeps the bread finite when many rows lie there
         slope = np.maximum(np.array([_slope(self.stage, u).mean() for u in standard]) / mean_weights, 0.1)
         square = np.array([np.mean((w * u) ** 2) for w, u in zip(weights, standard, strict=True)]) / mean_weights
-        parts = self._whole if self.method.full else self._joint_by_joint
+        parts = self._sandwich if self.method.full else self._joint_by_joint
         now, curved, bread, filling, scores = parts(slope, square)
         beta = self.solution.beta
         with one_thread():
@@ -207,7 +207,7 @@ class _Fit:
         evidence = Evidence(curved, curved @ beta + step, known, self.solution.strategy, now.rest)
         return (plain if scores is None else scores.through(bread)), plain, evidence
 
-    def _whole(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
+    def _sandwich(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
         """System, its R with the slope of the score, bread and white filling, scores with serial correlation; all joints together."""
         now, level = self._whitened(), float(np.mean(slope))
         coloured = self._whitened_scores() if self.method.hac else None

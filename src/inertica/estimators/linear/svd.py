@@ -19,7 +19,6 @@ from inertica.estimators.linear.prior_fill import filled_prior
 from inertica.estimators.solve import FitErrors, estimated
 from inertica.physical.check import cholesky_tolerance
 from inertica.robot import inertia
-from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
 
@@ -134,8 +133,3 @@ def link_tolerance(ten: ArrayLike) -> float:
     """
     values = np.asarray(ten, float)
     return cholesky_tolerance(inertia.to_com(values).inertia) if values[9] > 0.0 else np.inf
-
-
-def possible_links(parameters: Parameters, tolerance: float = 0.0) -> int:
-    """How many links pass the Cholesky check with a tolerance (paper, Table III)."""
-    return sum(link_tolerance(parameters.link(j)) <= tolerance for j in range(parameters.layout.robot.n))

@@ -20,14 +20,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.covariance import long_run
 from inertica.estimators.recursive.loads import Loads, ratios
-from inertica.identifiability.base import BaseModel
-from inertica.robot import inertia
 
 SHARE = 0.05
 """Load that is looked for, as a share of the arm's mass."""
@@ -77,19 +75,6 @@ class LoadChange:
     since: float
     mass: float
     kind: Literal["picked up", "dropped"]
-
-
-def load_direction(base: BaseModel, mass: float, position: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
-    """(b,) change of the base parameters by a point mass on the last link.
-
-    Args:
-        base: the robot.
-        mass: in kg.
-        position: of the mass in the frame of the last link, in m.
-    """
-    chi = np.zeros(base.layout.size)
-    chi[base.layout.link(base.layout.robot.n - 1)] = inertia.from_com(mass, position, np.zeros((3, 3)))
-    return base.beta(chi)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Small dense linear algebra inside compiled filters: Cholesky, triangular factors by reflections, rank-one updates.
+"""Small dense linear algebra inside compiled filters: Cholesky, triangular factors by reflections, rank-one updates, products.
 
 Rows are contiguous, inner loops run along them.  Precision is that of the arrays.
 """
@@ -154,3 +154,57 @@ def add_rank_one(L: Any, v: Any) -> None:
             before = L[i, k]
             L[i, k] = c * before + s * v[i]
             v[i] = c * v[i] - s * before
+
+
+@njit(**OPTIONS)
+def add_outer(P: Any, W: Any) -> None:
+    """P + W W' of as many leading entries as W has rows"""
+    for i in range(W.shape[0]):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(W.shape[1]):
+                total += W[i, k] * W[j, k]
+            P[i, j] += total
+            if j < i:
+                P[j, i] = P[i, j]
+
+
+@njit(**SUMS)
+def product(F: Any, P: Any, out: Any) -> None:
+    """out = F P"""
+    for i in range(F.shape[0]):
+        for j in range(P.shape[1]):
+            out[i, j] = 0.0
+        for k in range(P.shape[0]):
+            # covariances may be kept in single precision; a double factor would promote every product
+            f = out.dtype.type(F[i, k])
+            for j in range(P.shape[1]):
+                out[i, j] += f * P[k, j]
+
+
+@njit(**SUMS)
+def outer(A: Any, F: Any, out: Any) -> None:
+    """out = A F', which is symmetric"""
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            total = A[i, 0] * F[j, 0]
+            for k in range(1, A.shape[1]):
+                total += A[i, k] * F[j, k]
+            out[i, j] = total
+            # mirrored, not computed again: P stays symmetric to the last bit
+            out[j, i] = total
+
+
+@njit(**OPTIONS)
+def predicted_covariance(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
+    """P of the next sample: X and A are its rows of the state, noise is added, parameters keep their block."""
+    states, d = A.shape
+    for i in range(states):
+        for j in range(states):
+            P[i, j] = X[i, j]
+        for j in range(states, d):
+            P[i, j] = A[i, j]
+            P[j, i] = A[i, j]
+        P[i, i] += state[i]
+    for j in range(states, d):
+        P[j, j] += parameter[j - states]

@@ -26,9 +26,13 @@ from inertica.estimators.recursive.drive import move_points, move_rates
 from inertica.estimators.recursive.factors import (
     OPTIONS,
     SUMS,
+    add_outer,
     add_rank_one,
     cholesky,
     innovation_factor,
+    outer,
+    predicted_covariance,
+    product,
     subtract_outer,
     through,
     triangular,
@@ -43,102 +47,6 @@ from inertica.estimators.recursive.roots import (
     turned,
 )  # fmt: skip
 from inertica.estimators.recursive.sigma import find_bent, sigma_covariance, sigma_rows, spread, straighten
-
-
-class Points(NamedTuple):
-    """Weights of sigma points; h = 0 for the extended filter."""
-
-    h: float
-    curve: float
-    offset: float
-
-
-class FilterNoise(NamedTuple):
-    """Variances that a filter assumes.
-
-    Args:
-        state: (2n,) added at every sample.
-        parameter: (b,) added at first, and
-        shrink: factor on it at every sample, down to
-        floor: (b,)
-        measurement: (n,)
-        reach: (2n,) no variance: by how much a state may differ from one point to another.
-        torque: (K, 2n, n) what the noise of each torque adds to the state, along the way; or empty,
-        thinned: samples between its rows,
-        behind: samples before the first one that it begins with.
-        jump: (2n, n) added to that of the state where a joint reverses, one column each,
-        slow: (n,) or is slower than this.
-    """
-
-    state: Any
-    parameter: Any
-    shrink: float
-    floor: Any
-    measurement: Any
-    reach: Any
-    jump: Any
-    slow: Any
-    torque: Any
-    thinned: int
-    behind: int
-
-
-class PassRecord(NamedTuple):
-    """Arrays that a pass fills.
-
-    Args:
-        innovation: (N, n) low^-1 (y - q), low low' its covariance, by which it is white and of size one where variances are right;
-            zero where nothing was measured.
-        score: (N, 2): innovation squared by its covariance, and minus twice the logarithm of its likelihood.
-        every: samples between the rows of z and std.
-        z, std: (K, d) after the correction.
-        P: (N, d, d) or empty, covariance after the correction, for the smoother; so are
-        cross: (N, 2n, d), covariance of the next state with the present z, and
-        ahead, before: (N, 2n, 2n) and (N, 2n), covariance and mean of the predicted state.
-        all: (N, d) or empty, z after the correction.
-    """
-
-    innovation: Any
-    score: Any
-    every: int
-    z: Any
-    std: Any
-    P: Any
-    cross: Any
-    ahead: Any
-    before: Any
-    all: Any
-
-
-class Process(NamedTuple):
-    """How the state gets from one sample to the next.
-
-    Args:
-        s, rates: steppers of the transition without and with tangents; the extended filter takes the second alone.
-        drive: tables of the transition.
-        steps: (N,) rows of the tables at the samples.
-    """
-
-    s: Any
-    rates: Any
-    drive: Any
-    steps: Any
-
-
-class Belief(NamedTuple):
-    """What a filter holds at a sample; updated in place.
-
-    Args:
-        z: (d,) mean.
-        P: (d, d) covariance, or the factor of a square-root form.
-        added: (b,) variances that the next prediction adds to the parameters.
-        memory: what the controller remembers.
-    """
-
-    z: Any
-    P: Any
-    added: Any
-    memory: Any
 
 
 class Work(NamedTuple):
@@ -369,60 +277,6 @@ def fill_torque_noise(noise: Any, k: int, W: Any) -> bool:
         for j in range(W.shape[1]):
             W[i, j] = row[i, j]
     return True
-
-
-@njit(**OPTIONS)
-def add_outer(P: Any, W: Any) -> None:
-    """P + W W' of as many leading entries as W has rows"""
-    for i in range(W.shape[0]):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(W.shape[1]):
-                total += W[i, k] * W[j, k]
-            P[i, j] += total
-            if j < i:
-                P[j, i] = P[i, j]
-
-
-@njit(**SUMS)
-def product(F: Any, P: Any, out: Any) -> None:
-    """out = F P"""
-    for i in range(F.shape[0]):
-        for j in range(P.shape[1]):
-            out[i, j] = 0.0
-        for k in range(P.shape[0]):
-            # covariances may be kept in single precision; a double factor would promote every product
-            f = out.dtype.type(F[i, k])
-            for j in range(P.shape[1]):
-                out[i, j] += f * P[k, j]
-
-
-@njit(**SUMS)
-def outer(A: Any, F: Any, out: Any) -> None:
-    """out = A F', which is symmetric"""
-    for i in range(A.shape[0]):
-        for j in range(i + 1):
-            total = A[i, 0] * F[j, 0]
-            for k in range(1, A.shape[1]):
-                total += A[i, k] * F[j, k]
-            out[i, j] = total
-            # mirrored, not computed again: P stays symmetric to the last bit
-            out[j, i] = total
-
-
-@njit(**OPTIONS)
-def predicted_covariance(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
-    """P of the next sample: X and A are its rows of the state, noise is added, parameters keep their block."""
-    states, d = A.shape
-    for i in range(states):
-        for j in range(states):
-            P[i, j] = X[i, j]
-        for j in range(states, d):
-            P[i, j] = A[i, j]
-            P[j, i] = A[i, j]
-        P[i, i] += state[i]
-    for j in range(states, d):
-        P[j, j] += parameter[j - states]
 
 
 @njit(**SUMS)

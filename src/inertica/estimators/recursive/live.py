@@ -17,7 +17,7 @@ from inertica.dynamics.single import single
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.evidence import Evidence, ScaledSvd, Scores
-from inertica.estimators.observe import own_sigmas
+from inertica.estimators.joint_noise import own_sigmas
 from inertica.estimators.recursive.online import Moment, check_forgetting, together
 from inertica.estimators.recursive.stream_state import SAMPLES, Counts, sizes, state_views
 from inertica.identifiability.base import BaseModel

@@ -8,8 +8,8 @@ import numpy as np
 
 from inertica.compiled import njit
 from inertica.estimators.recursive.drive import move_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, subtract_outer, through
-from inertica.estimators.recursive.kalman import add_outer, fill_torque_noise, noise_now
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_outer, cholesky, innovation_factor, subtract_outer, through
+from inertica.estimators.recursive.kalman import fill_torque_noise, noise_now
 
 
 @njit(**OPTIONS)

@@ -13,6 +13,7 @@ from inertica.dynamics.transition import Transition
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import History
 from inertica.estimators.covariance import correlation_time
+from inertica.estimators.recursive import filter_state
 from inertica.estimators.recursive.records import Record
 from inertica.estimators.recursive.tuning import Variances
 
@@ -109,7 +110,7 @@ def kalman(
     rates, _code = stepper(transition, True)
     s, _plain_code = (rates, _code) if plain == "ekf" else stepper(transition, False)
     n, d = transition.n, transition.size
-    points = compiled.Points(*weights(plain, shape, d))
+    points = filter_state.Points(*weights(plain, shape, d))
     first: Any = np.diag(np.sqrt(np.roll(v.first, -2 * n)) if root else v.first).astype(
         dtype
     )  # factors have the parameters first
@@ -123,8 +124,8 @@ def kalman(
         z = np.concatenate([record.start, beta])
         memory = np.zeros(n * len(transition.memory))
         with np.errstate(all="ignore"):
-            process = compiled.Process(s, rates, driven(record, begun), record.steps)
-            belief = compiled.Belief(z, P, np.array(noise.parameter), memory)
+            process = filter_state.Process(s, rates, driven(record, begun), record.steps)
+            belief = filter_state.Belief(z, P, np.array(noise.parameter), memory)
             at = compiled.run(root, points, process, record.q, record.used, belief, noise, stored)
         done = N if at < 0 else at
         if at < 0:
@@ -153,9 +154,7 @@ def driven(record: Record, start: Array) -> Any:
 
 
 def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
-    """Variances of one of the records as compiled loops take them (`kalman.FilterNoise`)."""
-    from inertica.estimators.recursive import kalman as compiled
-
+    """Variances of one of the records as compiled loops take them (`filter_state.FilterNoise`)."""
     step, n = float(records[0].t[1] - records[0].t[0]), len(v.measurement)
     torque = np.zeros((0, 2 * n, n))
     if v.drive is not None and len(record.ease):
@@ -165,7 +164,7 @@ def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
     jump = np.zeros((n, n)) if v.jump is None else v.jump
     # variances: jump of the velocity, and half a step of it for the position
     twice, slow = np.concatenate([jump**2, (0.5 * step * jump) ** 2]), np.diag(jump).copy()
-    return compiled.FilterNoise(
+    return filter_state.FilterNoise(
         v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow,
         torque, record.thinned, record.behind,
     )  # fmt: skip
@@ -179,7 +178,7 @@ def reach(records: Sequence[Record]) -> Array:
 
 
 def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float, float, float]:
-    """h, curve and offset of `kalman.Points`."""
+    """h, curve and offset of `filter_state.Points`."""
     if kind == "ekf":
         return 0.0, 0.0, 0.0
     if kind == "cdkf":
@@ -197,15 +196,13 @@ def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float
 
 
 def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
-    """What a pass over N samples fills (`kalman.PassRecord`)."""
-    from inertica.estimators.recursive import kalman as compiled
-
+    """What a pass over N samples fills (`filter_state.PassRecord`)."""
     if smooth and 8.0 * N * d * (d + 2 * n + 1) > MOST:
         raise InputError(
             f"a smoother keeps the covariance of every sample, too much for {N} samples and {d} unknowns; cut or decimate the log"
         )
     M, K = N if smooth else 0, -(-N // every)
-    return compiled.PassRecord(
+    return filter_state.PassRecord(
         np.zeros((N, n)), np.zeros((N, 2)), every, np.zeros((K, d)), np.zeros((K, d)), np.zeros((M, d, d)),
         np.zeros((M, 2 * n, d)), np.zeros((M, 2 * n, 2 * n)), np.zeros((M, 2 * n)), np.zeros((M, d)),
     )  # fmt: skip

@@ -183,10 +183,10 @@ def upgraded(file: Path, document: dict[str, Any]) -> dict[str, Any]:
         raise InputError(
             f"the result was made by another version: its preprocessing states '{strange[0]}', which is not known here"
         )
-    return document if schema == SCHEMA else _from_first(document)
+    return document if schema == SCHEMA else _from_schema_1(document)
 
 
-def _from_first(document: dict[str, Any]) -> dict[str, Any]:
+def _from_schema_1(document: dict[str, Any]) -> dict[str, Any]:
     """From the first schema, which had no number."""
     recipe, mount = dict(document["recipe"]), dict(document.get("gravity") or {})
     if "filter" not in recipe:  # written before filters had their own entry
