@@ -51,9 +51,9 @@ def compared(
     remark: str = "",
 ) -> Row:
     """A row with the verdict of its numbers; arguments as those of `verdict`."""
-    said = verdict(published, spread, ours, our_spread, rounding=rounding, truth=truth, claim=claim, why=why, remark=remark)
+    outcome = verdict(published, spread, ours, our_spread, rounding=rounding, truth=truth, claim=claim, why=why, remark=remark)
     printed = published.text if isinstance(published, Words) else published
-    return Row(quantity, printed, ours, said, spread or None, our_spread or None)
+    return Row(quantity, printed, ours, outcome, spread or None, our_spread or None)
 
 
 def answered(quantity: str, published: bool, ours: bool, *, claim: bool = False, why: str = "", remark: str = "") -> Row:

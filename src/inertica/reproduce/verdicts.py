@@ -95,9 +95,9 @@ def counted(holding: int, of: int) -> str:
     return f"{HOLDS} {holding} of {of}" if of else UNTESTED
 
 
-def word_of(said: str) -> str:
+def word_of(claim: str) -> str:
     """The word of a verdict, without its reason."""
-    return HOLDS if said.startswith(HOLDS) else said.split(":", 1)[0]
+    return HOLDS if claim.startswith(HOLDS) else claim.split(":", 1)[0]
 
 
 def tally(verdicts: Iterable[str]) -> str:
@@ -125,5 +125,5 @@ def tally(verdicts: Iterable[str]) -> str:
 
 
 def _said(word: str, *remarks: str) -> str:
-    said = "; ".join(dict.fromkeys(r for r in remarks if r))
-    return f"{word}: {said}" if said else word
+    remark = "; ".join(dict.fromkeys(r for r in remarks if r))
+    return f"{word}: {remark}" if remark else word
