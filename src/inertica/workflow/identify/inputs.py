@@ -86,8 +86,8 @@ class Inputs:
                 f"(joints: [{moving}])"
             )
         logs = tuple(log.without_torque_of(joints) for log in self.logs)
-        warning = f"{sentence}: its torque takes no part in the fit, and both stay as they are in the model; add a log in which it moves"
-        return replace(self, logs=logs, notes=self.notes.warned([warning]))
+        rest = "its torque takes no part in the fit, and both stay as they are in the model; add a log in which it moves"
+        return replace(self, logs=logs, notes=self.notes.warned([f"{sentence}: {rest}"]))
 
     def reference(self, k: int) -> Trajectory | None:
         """What the controller followed in the k-th log; see `own_reference`."""
