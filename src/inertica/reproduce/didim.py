@@ -20,7 +20,7 @@ from inertica.logs.log import Log
 from inertica.reproduce.didim_figures import write_figures
 from inertica.reproduce.didim_setup import BANDWIDTH, MethodOutcome, Setup
 from inertica.reproduce.rows import Options, Reproduction, Row, compared, reported, yes
-from inertica.reproduce.verdicts import Words, rounding_of
+from inertica.reproduce.verdicts import Doubt, Words, rounding_of
 from inertica.robot.description import Description
 from inertica.robot.load import load
 
@@ -157,7 +157,7 @@ class DidimStudy:
             half = rounding_of(*(row[name][0] for row in self._value_columns))
             truth, ours, spread = None if biased else float(self.setup.truth[k]), float(beta[k]), float(std[k])
             why = biased or OTHER_ROBOT
-            yield compared(f"{item}: {name}", value, ours, 0.5 * two_sigma, spread, rounding=half, truth=truth, why=why)
+            yield compared(f"{item}: {name}", value, ours, Doubt(0.5 * two_sigma, spread, half), truth=truth, why=why)
             yield compared(f"{item}: two sigma of {name}", two_sigma, float(2.0 * white[k]), why=SPREADS)
             relative = float(100.0 * white[k] / max(abs(ours), 1e-300))
             yield compared(f"{item}: relative standard deviation of {name} in %", percent, relative, why=SPREADS)
@@ -217,7 +217,7 @@ class DidimStudy:
                 if name == "LMY2" and i > 0:
                     why = "a misprint: the LMY2 of Table 4 is ten times that of Table 2"
                 spread, truth = (float(std[k]), float(self.setup.truth[k])) if settled else (0.0, None)
-                yield compared(f"Table 4: {name}, iteration {i}", printed, ours, 0.0, spread, rounding=half, truth=truth, why=why)
+                yield compared(f"Table 4: {name}, iteration {i}", printed, ours, Doubt(0.0, spread, half), truth=truth, why=why)
 
     def _low_rate(self, estimates: Mapping[str, Estimate], problems: Mapping[str, Problem], log: Log) -> Iterator[Row]:
         yield from self._both("Table 5", "low_rate_0p5Hz", problems["C"], estimates["C IDIM"], estimates["C"])

@@ -44,7 +44,7 @@ from inertica.reproduce.frisch_setup import (
     trajectory_through,
 )
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, compared, reported
-from inertica.reproduce.verdicts import Words
+from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.load import load
 from inertica.threads import one_thread
 
@@ -70,6 +70,10 @@ def reproduce(options: Options) -> Reproduction:
         return write_figures(outcome, folder)
 
     return Reproduction(outcome.rows, outcome.about, outcome.sheets, draw)
+
+
+EXACT = Doubt(rounding=0.0)
+"""Of shares, which are counted."""
 
 
 @dataclass(frozen=True)
@@ -187,10 +191,10 @@ class FrischStudy:
         named, right = self._figures(theirs, optimised_model()), self._figures(theirs, self.model)
         for key in ("cost", "cond", "sigma_max", "sigma_min"):
             quantity = f"Table 2: {key}, the authors' points and regressor"
-            rows.append(compared(quantity, printed["final"][key], named[key], rounding=PRINTED))
+            rows.append(compared(quantity, printed["final"][key], named[key], Doubt(rounding=PRINTED)))
         for key in RIGHT:
             quantity, why = f"Table 2: {key}, the authors' points and the right regressor", "Theorem 3 is wrong, see about"
-            rows.append(compared(quantity, printed["final"][key], right[key], rounding=PRINTED, why=why))
+            rows.append(compared(quantity, printed["final"][key], right[key], Doubt(rounding=PRINTED), why=why))
         quantity = "Table 2: cost of points found here, right regressor and the authors' draw; theirs as published"
         rows.append(compared(quantity, Words("above ours", low=-np.inf, high=right["cost"]), pattern.value, why="a worse search"))
         return rows
@@ -218,13 +222,19 @@ class FrischStudy:
                 mean, sd = float(means[i][k]), float(spread[i][k])
                 # both are means over runs with those spreads, and half a spread is what a table of them is read with
                 rows.append(
-                    compared(f"{table}, {name}: {key}, {what}", printed, mean, 0.5 * allowed, sd / np.sqrt(o.runs), why=why)
+                    compared(
+                        f"{table}, {name}: {key}, {what}", printed, mean, Doubt(0.5 * allowed, sd / np.sqrt(o.runs)), why=why
+                    )
                 )
                 if name == MATCHING:
                     quantity = f"{table}, {name}: {key}, standard deviation of {what}"
                     rows.append(
                         compared(
-                            quantity, allowed, sd, 0.0, sd / np.sqrt(2.0 * o.runs), why=why or "other runs than the authors'"
+                            quantity,
+                            allowed,
+                            sd,
+                            Doubt(0.0, sd / np.sqrt(2.0 * o.runs)),
+                            why=why or "other runs than the authors'",
                         )
                     )
         return [*rows, *self._boxes(name, o)]
@@ -240,10 +250,10 @@ class FrischStudy:
         apart = f"{ratio.min():.2f} to {ratio.max():.2f}, median {np.median(ratio):.2f}"
         relations = f"at least {int(np.median(o.relations))}"
         return [
-            compared(f"{name}: share of runs whose final box holds all nine true values", 1.0, every, rounding=0.0, claim=True,
-                     why=coverage),
+            compared(f"{name}: share of runs whose final box holds all nine true values", 1.0, every, EXACT,
+                     claim=True, why=coverage),
             reported(f"{name}: parameter that its final bounds hold least often", share),
-            compared(f"{name}: share of runs to which the simplex statement applies (Kalman's condition)", 1.0, premise, rounding=0.0,
+            compared(f"{name}: share of runs to which the simplex statement applies (Kalman's condition)", 1.0, premise, EXACT,
                      claim=True, why=held),
             reported(f"{name}: independent relations that one noise allows (Maxcor), median", relations, "1 assumed"),
             reported(f"{name}: absolute error over that of least squares", apart),

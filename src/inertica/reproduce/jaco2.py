@@ -51,7 +51,7 @@ from inertica.reproduce.jaco2_setup import (
     Setup,
 )  # fmt: skip
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, answered, compared, reported
-from inertica.reproduce.verdicts import Words
+from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
@@ -210,7 +210,7 @@ class Jaco2Study:
             spread = float(np.std([case.scores[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             theirs = float(np.std([self.printed[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             quantity = f"Table 5, errors: mean s_r of {method} on validation records"
-            rows.append(compared(quantity, mean, case.mean(method), theirs, spread, rounding=5e-5, why=SIMULATED))
+            rows.append(compared(quantity, mean, case.mean(method), Doubt(theirs, spread, 5e-5), why=SIMULATED))
         return rows
 
     def deviations(self, case: Jaco2Case, method: str) -> Array:
@@ -237,11 +237,13 @@ class Jaco2Study:
         for k, method in enumerate(METHODS[2:], start=1):
             p, o = (float(np.median(x[:, k] / x[:, 0])) for x in (printed, ours))
             quantity, remark = f"Table 4: standard deviations of {method} over those of uls", "one factor for all, as eq. 10 says"
-            rows.append(compared(quantity, p, o, rounding=0.005, why=SIMULATED, remark=remark))
+            rows.append(compared(quantity, p, o, Doubt(rounding=0.005), why=SIMULATED, remark=remark))
             here = SHOWN_IDENTIFIED
             error = self.printed[here, here, method][1] / self.printed[here, here, "uls"][1]
             quantity = f"Table 4: the same factor, printed, beside that of Table 5's errors, {method}"
-            rows.append(compared(quantity, p, error, rounding=0.02 * p, remark="so the printed deviations are those of eq. 10"))
+            rows.append(
+                compared(quantity, p, error, Doubt(rounding=0.02 * p), remark="so the printed deviations are those of eq. 10")
+            )
         ratio = printed[:, 0] / ours[:, 0]
         apart = float(np.exp(np.std(np.log(ratio))))
         quantity = "Table 4: standard deviations of uls, printed over ours (median)"

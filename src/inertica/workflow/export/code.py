@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,6 @@ from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
 
-LANGUAGES = {"c": "C", "python": "Python"}
 CHOICES = ("base", "standard")
 
 STATES = 32
@@ -110,11 +110,12 @@ def export_code(
     base = base_model(layout) if parameters == "base" else None
     program, notes = program_of(values, base, baked, identifier(name or layout.robot.name))
     expected = expected_torques(values)
-    files = c_files(program, expected) if language == "c" else python_files(program)
+    form = LANGUAGES[language]
+    files = form.files(program, expected)
     with whole_folder(folder, last=list(files)[-1]) as temporary:
         for file, text in files.items():
             (temporary / file).write_text(text, encoding="ascii")
-        difference = _difference(temporary / next(iter(files)), expected) if language == "python" else None
+        difference = form.difference(temporary / next(iter(files)), expected) if form.difference else None
     names = tuple(f.name for f in program.functions)
     return ExportedCode(
         Path(folder), _sources_first(files), language, names, len(program.model.retained), baked, difference, notes
@@ -211,3 +212,28 @@ def _difference(program: Path, expected: Expected) -> float:
     if not difference <= AGREEMENT:
         raise InerticaError(f"the code is not written: its torques differ from inertica's own by {difference:.1e} of their size")
     return difference
+
+
+@dataclass(frozen=True)
+class CodeFormat:
+    """What programs are written in; a new one is a file in `dynamics/code/` and a line of `LANGUAGES`.
+
+    Args:
+        title, about: for people.
+        files: name of each file -> its text, of a program and the torques that it is held against.
+        difference: runs a written program at those motions; None where its own test does, once it is compiled.
+    """
+
+    title: str
+    about: str
+    files: Callable[[CodeProgram, Expected], dict[str, str]]
+    difference: Callable[[Path, Expected], float] | None = None
+
+
+LANGUAGES: dict[str, CodeFormat] = {
+    "c": CodeFormat("C program", "Inverse and forward dynamics, gravity, friction, regressor, without dependencies.", c_files),
+    "python": CodeFormat(
+        "Python program", "The same functions with Python alone.", lambda program, _: python_files(program), _difference
+    ),
+}
+"""By the names users type."""
