@@ -17,6 +17,7 @@ from inertica.studio.rooms import data, motion
 from inertica.studio.scores import drawn
 from inertica.studio.start import prepare
 from inertica.workflow.identify.choice import Alternative, Choice, candidates
+from inertica.workflow.identify.reasons import Words
 
 
 def test_findings_have_a_log_joints_and_stretches():
@@ -58,19 +59,19 @@ def test_a_check_in_the_room_data_marks_a_cut_torque(tmp_path):
 def test_scores_over_a_number_are_curves_and_others_bars():
     points = ((10.0, "differences", 0.05), (20.0, "differences", 0.03), (10.0, "recorded", 0.06), (5.0, "differences", 0.08))
     cutoffs = tuple(Alternative(f"{f:g} Hz, {v}", score, number=f, unit="Hz", series=v) for f, v, score in points)
-    found = drawn(Choice("filter", "fit up to 30 Hz", "", candidates=cutoffs))
+    found = drawn(Choice("filter", "fit up to 30 Hz", Words(""), candidates=cutoffs))
     assert found is not None
     assert found["kind"] == "curve" and found["unit"] == "Hz"
     assert found["chosen"] == {"line": "differences", "x": 20.0, "y": 0.03}
     lines = {line["name"]: (line["x"], line["y"]) for line in found["lines"]}
     assert lines["differences"] == ([5.0, 10.0, 20.0], [0.08, 0.05, 0.03]) and lines["recorded"] == ([10.0], [0.06])
-    method = drawn(Choice("method", "pc-wls+entropic", "", candidates=candidates({"wls": 0.030, "irls": 0.029}, "wls")))
+    method = drawn(Choice("method", "pc-wls+entropic", Words(""), candidates=candidates({"wls": 0.030, "irls": 0.029}, "wls")))
     assert [(r["name"], r["chosen"]) for r in method["rows"]] == [("wls", True), ("irls", False)]  # not always the least
     tried = (Alternative("stribeck", 0.02, False, "joint 1"), Alternative("stribeck", 0.2, True, "joint 3"))
-    friction = drawn(Choice("friction", "stribeck", "", candidates=tried))
+    friction = drawn(Choice("friction", "stribeck", Words(""), candidates=tried))
     assert friction["rows"][0]["name"] == "joint 1: stribeck"
     assert [r["chosen"] for r in friction["rows"]] == [False, True] and "explains" in friction["meaning"]
-    assert drawn(Choice("delay", "0", "")) is None
+    assert drawn(Choice("delay", "0", Words(""))) is None
 
 
 BOX = {"kind": "box", "size": [0.2, 0.6, 1], "position": [0.7, 0, 0.5]}

@@ -19,7 +19,7 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
 from inertica.studio.scores import drawn
-from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.choice import Choice, readable
 from inertica.workflow.identify.result import RESULT
 from inertica.workflow.identify.saved import upgraded
 from inertica.workflow.identify.settings import Settings, check_method
@@ -67,7 +67,7 @@ def card(project: Project, name: str) -> Document:
         "residual": {key: r["raw"]["all"] for key, r in document["residual"].items()},
         "labels": {word: labels.count(word) for word in dict.fromkeys(labels)},
         "possible": document["physically_consistent"],
-        "choices": [{**c, "drawn": drawn(documents.typed(Choice, c))} for c in document["choices"]],
+        "choices": [{**c, "drawn": drawn(documents.typed(Choice, readable(c)))} for c in document["choices"]],
         "warnings": document["warnings"],
         "logs": document["logs"],
         "time": document["time"],

@@ -27,6 +27,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import SMALLEST_FOLD, Blocks
 from inertica.workflow.identify.choice import Alternative, Choice, Say, candidates
+from inertica.workflow.identify.reasons import Words
 
 Velocity = Literal["differences", "recorded"]
 
@@ -194,7 +195,7 @@ def choose_filter(
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
     compared = cutoff_candidates(tried)
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
-    return chosen, Choice("filter", value, sentence, True, compared, *guarded, bandwidth.disagreement)
+    return chosen, Choice("filter", value, Words(sentence), True, compared, *guarded, bandwidth.disagreement)
 
 
 def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float]) -> tuple[Alternative, ...]:
@@ -228,7 +229,7 @@ def stated_cutoff(
     )
     sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
     return chosen, Choice(
-        "filter", value, sentence, True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())
+        "filter", value, Words(sentence), True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())
     )
 
 

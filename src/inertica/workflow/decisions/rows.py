@@ -37,6 +37,7 @@ from inertica.workflow.decisions.filter import (
     velocity_sources,
 )
 from inertica.workflow.identify.choice import Alternative, Choice, Say
+from inertica.workflow.identify.reasons import Words
 
 MOST = 0.5
 """Share of the squared torque that rows of a fit must hold: less is the smaller part of what the fit is asked to predict."""
@@ -80,14 +81,14 @@ def choose_filter_and_rows(
     if usual is None:
         best = min(each.score for each in tried)
         sentence = f"{value}: {why}, too few to fit; on data left out {100 * best:.3g} %, the least of {len(tried)} settings"
-        return every, Choice("filter", value, sentence, True, tried, best)
+        return every, Choice("filter", value, Words(sentence), True, tried, best)
     both = _compared(description, base, logs, every, usual[0])
     if not both.pays:
         choice = usual[1]
         sentence = f"{choice.sentence}; {why}, yet a fit to every row pays not: {both.short.sentence}"
-        return usual[0], replace(choice, sentence=sentence, disagreement=True)
+        return usual[0], replace(choice, reason=Words(sentence), disagreement=True)
     sentence = f"{value}: {why}; {both.short.sentence}"
-    return every, Choice("filter", value, sentence, True, tried, both.short.score, both.short.score_without)
+    return every, Choice("filter", value, Words(sentence), True, tried, both.short.score, both.short.score_without)
 
 
 def torque_share(problem: Problem) -> float:
