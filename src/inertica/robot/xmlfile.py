@@ -186,15 +186,15 @@ def number(document: Document, element: Element, name: str, default: float | Non
 
 def number_text(document: Document, element: Element, tag: str, default: float) -> float:
     """One finite number from the text of the first child of that tag; the default where there is none."""
-    found = child(element, tag)
-    if found is None:
+    holder = child(element, tag)
+    if holder is None:
         return default
-    value = (found.text or "").strip()
+    value = (holder.text or "").strip()
     if value.lower() in ("true", "false"):
         return float(value.lower() == "true")
     if value.lower().lstrip("+-") in ("inf", "infinity"):
         return float(value)
-    return float(parse_floats(document, found, "the text", value, 1)[0])
+    return float(parse_floats(document, holder, "the text", value, 1)[0])
 
 
 def parse_floats(document: Document, element: Element, name: str, value: str, count: int | None) -> Array:

@@ -264,7 +264,7 @@ class Reader:
 
     # --- poses -----------------------------------------------------------------------------------------------------------------
 
-    def _pose(self, name: str, asked: tuple[str, ...] = ()) -> Pose:
+    def _pose(self, name: str, visited: tuple[str, ...] = ()) -> Pose:
         """A link, joint or frame in the frame of the model; the world lies where the model's own pose says."""
         if name in (MODEL, ""):
             return np.eye(3), np.zeros(3)
@@ -273,13 +273,13 @@ class Reader:
         element = self._frames.get(name)
         if element is None:
             raise self.document.error(self.model, f"a pose is stated relative to '{name}', which the model does not have")
-        if name in asked:
-            raise self.document.error(element, f"the poses of {', '.join(asked)} are stated relative to each other")
+        if name in visited:
+            raise self.document.error(element, f"the poses of {', '.join(visited)} are stated relative to each other")
         pose = child(element, "pose")
         usual = self._end(element, "child") if element.tag == "joint" else element.get("attached_to", "")
         relative = (pose.get("relative_to") if pose is not None else None) or usual
-        (R, p), (own, at) = self._pose(relative, (*asked, name)), self._own_pose(element)
-        return R @ own, p + R @ at
+        (R, p), (turn, at) = self._pose(relative, (*visited, name)), self._own_pose(element)
+        return R @ turn, p + R @ at
 
     @cached_property
     def _frames(self) -> dict[str, Element]:
