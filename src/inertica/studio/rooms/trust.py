@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.identifiability.labels import LABEL_WORDS, LABELS
 from inertica.report.logs import motions_again
@@ -23,8 +24,6 @@ from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
 from inertica.workflow.identify.parameter_table import documents, shown
 from inertica.workflow.identify.result import RESULT
-
-Array = NDArray[np.float64]
 
 MEASURED, PREDICTED, SMOOTH, SMOOTH_PREDICTED, POSITION = range(5)
 
@@ -75,7 +74,7 @@ def view(project: Project, asked: Asked) -> Document:
         "prepared": found is not None,
         "summary": found,
         "parameters": parameters,
-        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading} for c in shown(wide=True)],
+        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading, "wide": c.wide} for c in shown(wide=True)],
         "base": document["base"],
         "residual": document["residual"],
         "check": document["check"],

@@ -150,11 +150,11 @@ export function dropZone(words, folder, accept, done) {
   return zone;
 }
 
-// a table that sorts by its columns: columns [{title, value(row), cell(row), num}]
+// a table that sorts by its columns: columns [{title, value(row), cell(row), num, wide: only where there is room}]
 export function sortable(caption, columns, rows, options = {}) {
   let by = null, up = true;
-  const body = h("tbody");
-  const heads = columns.map((column) => h(`${column.title ? "th" : "td"}${column.num ? ".num" : ""}`, column.title ? { scope: "col" } : {}, column.value
+  const body = h("tbody"), place = (c) => `${c.num ? ".num" : ""}${c.wide ? ".wide" : ""}`;
+  const heads = columns.map((column) => h(`${column.title ? "th" : "td"}${place(column)}`, column.title ? { scope: "col" } : {}, column.value
     ? h("button", { type: "button", onclick: () => { up = by === column ? !up : true; by = column; fill(); } }, column.title) : column.title));
   let shown = rows;
   function fill() {
@@ -164,7 +164,7 @@ export function sortable(caption, columns, rows, options = {}) {
       return up ? way : -way;
     }) : shown;
     heads.forEach((head, k) => head.firstElementChild?.setAttribute("data-way", columns[k] === by ? (up ? "up" : "down") : ""));
-    body.replaceChildren(...ordered.map((row) => h("tr", options.row?.(row) ?? {}, columns.map((c) => h(`td${c.num ? ".num" : ""}`, {}, c.cell(row))))));
+    body.replaceChildren(...ordered.map((row) => h("tr", options.row?.(row) ?? {}, columns.map((c) => h(`td${place(c)}`, {}, c.cell(row))))));
   }
   fill();
   const table = h("table", {}, h("caption", { hidden: true }, caption), h("thead", {}, h("tr", {}, heads)), body);

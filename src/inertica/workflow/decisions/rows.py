@@ -127,7 +127,7 @@ def _every_row(
     sources = velocities or velocity_sources(logs)
     steps = max(0, int(np.floor(np.log(HIGHEST * rate / start) / np.log(STEP))))
     recipes = [every_row_recipe(start * STEP**k, rate, replace(recipe, velocity=s)) for k in range(steps + 1) for s in sources]
-    scores = [Blocks(_problem(description, base, logs, own), PARTS).evaluate().all for own in recipes]
+    scores = [Blocks(_problem(description, base, logs, candidate), PARTS).evaluate().all for candidate in recipes]
     tried = {(r.filter.cutoff, r.velocity): s for r, s in zip(recipes, scores, strict=True)}  # type: ignore[attr-defined]
     return recipes[int(np.argmin(scores))], cutoff_candidates(tried)
 

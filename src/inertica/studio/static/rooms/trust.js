@@ -95,7 +95,7 @@ export function create(app) {
       label: (c) => ({ value: (p) => view.labels.findIndex((l) => l.word === p[c.name]), cell: (p) => h("span.tag", { style: `background: ${label(p[c.name]).fill}; color: ${label(p[c.name]).ink}; border-color: var(--rule)` }, p[c.name]) }),
       text: (c) => ({ cell: (p) => (c.name === "name" ? h("code", {}, p.name) : p[c.name]) }),
     };
-    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, value: (p) => p[c.name], ...kinds[c.kind](c) }));
+    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, wide: c.wide, value: (p) => p[c.name], ...kinds[c.kind](c) }));
     const rows = sortable("Standard parameters", columns, view.parameters, { row: (p) => ({ onmouseenter: () => p.index !== null && app.viewer.highlight(p.index), onmouseleave: () => app.viewer.highlight(-1) }) });
     rows.id = "parameters";
     const search = h("input", { type: "search", placeholder: "as in: Fv determined", "aria-label": "filter parameters", oninput: () => { const words = search.value.toLowerCase().split(/\s+/).filter(Boolean); rows.filter((p) => words.every((w) => `${p.name} ${p.link} ${p.label}`.toLowerCase().includes(w))); } });
