@@ -47,14 +47,24 @@ class Comparison:
         return self.t < -self.limit
 
     @property
+    def significantly_worse(self) -> bool:
+        """Worse beyond doubt, by however little."""
+        return self.t > self.limit
+
+    @property
     def clearly_worse(self) -> bool:
         """Worse beyond doubt, and by an amount that matters."""
-        return self.t > self.limit and self.score > MATTERS * self.score_without
+        return self.significantly_worse and self.score > MATTERS * self.score_without
 
     @property
     def clearly_better(self) -> bool:
         """Better beyond doubt, and by an amount that matters."""
         return self.significantly_better and MATTERS * self.score < self.score_without
+
+    @property
+    def alike(self) -> bool:
+        """Neither worse beyond doubt nor by an amount that matters."""
+        return not self.significantly_worse and self.score <= MATTERS * self.score_without
 
     @property
     def better(self) -> bool:

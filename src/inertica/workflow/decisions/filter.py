@@ -192,16 +192,17 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    compared = cutoff_candidates(tried)
+    compared = cutoff_candidates(tried, (cutoff, velocity))
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
     return chosen, Choice("filter", value, sentence, True, compared, *guarded, bandwidth.disagreement)
 
 
-def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float]) -> tuple[Alternative, ...]:
-    """Cut-offs in Hz with sources of velocity as candidates, the best of them taken."""
-    best = min(scores, key=lambda key: scores[key])
+def cutoff_candidates(
+    scores: Mapping[tuple[float, Velocity], float], chosen: tuple[float, Velocity]
+) -> tuple[Alternative, ...]:
+    """Cut-offs in Hz with sources of velocity as candidates, and which of them was taken."""
     return tuple(
-        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == best, number=c, unit="Hz", series=v)
+        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == chosen, number=c, unit="Hz", series=v)
         for (c, v), score in sorted(scores.items())
     )
 

@@ -13,19 +13,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
-from inertica.estimators.structure.bandwidth import STEP
+from inertica.estimators.structure.bandwidth import HARMONICS, STEP
 from inertica.guard import ShortAndLong, compare
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.natural import levers
-from inertica.validation.blocks import Blocks
+from inertica.validation.blocks import Blocks, Score
 from inertica.workflow.decisions.filter import (
     HIGHEST,
     PARTS,
@@ -40,6 +42,9 @@ from inertica.workflow.identify.choice import Alternative, Choice, Say
 
 MOST = 0.5
 """Share of the squared torque that rows of a fit must hold: less is the smaller part of what the fit is asked to predict."""
+
+MOVING = 0.9
+"""Share of a joint's squared velocity in the rows by which bandwidths are compared; the others say what it does while it sticks."""
 
 FEWEST_MOVING = 50
 """Samples that must show motion for the logs to tell anything."""
@@ -74,14 +79,16 @@ def choose_filter_and_rows(
     except TooFewSamplesError:
         usual = None
     say("filter: a fit to every row, since most of the torque lies near reversals")
-    every, tried = _every_row(description, base, logs, recipe, start, velocities)
+    widest = every_row_recipe(HIGHEST * rate, rate, recipe, "differences")
+    moving = [_moving(prepare(log, widest)) for log in logs]
+    every, tried = _every_row(description, base, logs, recipe, start / HARMONICS, velocities, moving)
     why = f"rows away from reversals and rest hold, below {start:.3g} Hz, only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
-        best = min(each.score for each in tried)
-        sentence = f"{value}: {why}, too few to fit; on data left out {100 * best:.3g} %, the least of {len(tried)} settings"
-        return every, Choice("filter", value, sentence, True, tried, best)
-    both = _compared(description, base, logs, every, usual[0])
+        score = next(each.score for each in tried if each.taken)
+        sentence = f"{value}: {why}, too few to fit; where the joints move, {100 * score:.3g} % on data left out"
+        return every, Choice("filter", value, sentence, True, tried, score)
+    both = _compared(description, base, logs, every, usual[0], moving)
     if not both.pays:
         choice = usual[1]
         sentence = f"{choice.sentence}; {why}, yet a fit to every row pays not: {both.short.sentence}"
@@ -108,9 +115,9 @@ def torque_share(problem: Problem) -> float:
     return float(used @ weights) / max(float(recorded @ weights), 1e-300)
 
 
-def every_row_recipe(bandwidth: float, rate: float, recipe: Recipe) -> Recipe:
+def every_row_recipe(bandwidth: float, rate: float, recipe: Recipe, velocity: Velocity) -> Recipe:
     """Every row, positions and torque filtered alike: a wide filter of positions lets their noise turn the sign of velocities."""
-    narrow = recipe_for(bandwidth, rate, recipe)
+    narrow = recipe_for(bandwidth, rate, replace(recipe, velocity=velocity))
     return replace(narrow, filter=Butterworth(cutoff=bandwidth), reversal=None, standstill=None, prediction=None)
 
 
@@ -121,23 +128,54 @@ def _every_row(
     recipe: Recipe,
     start: float,
     velocities: Sequence[Velocity] | None,
+    moving: Sequence[NDArray[np.bool_]],
 ) -> tuple[Recipe, tuple[Alternative, ...]]:
-    """The recipe that predicts raw torque left out best, and the scores of all that were tried."""
+    """The recipe that predicts raw torque left out well where joints move, and the scores of all that were tried.
+
+    Neighbouring bandwidths often predict alike.  A narrow one says less of faster motion, a wide one holds more noise: of those from
+    the best one upwards that are hardly worse the middle one is taken.
+    """
     rate = min(log.rate for log in logs)
     sources = velocities or velocity_sources(logs)
     steps = max(0, int(np.floor(np.log(HIGHEST * rate / start) / np.log(STEP))))
-    recipes = [every_row_recipe(start * STEP**k, rate, replace(recipe, velocity=s)) for k in range(steps + 1) for s in sources]
-    scores = [Blocks(_problem(description, base, logs, own), PARTS).evaluate().all for own in recipes]
-    tried = {(r.filter.cutoff, r.velocity): s for r, s in zip(recipes, scores, strict=True)}  # type: ignore[attr-defined]
-    return recipes[int(np.argmin(scores))], cutoff_candidates(tried)
+    cutoffs = [start * STEP**k for k in range(steps + 1)]
+    scores = {
+        (cutoff, source): _score(_problem(description, base, logs, every_row_recipe(cutoff, rate, recipe, source)), moving)
+        for source in sources
+        for cutoff in cutoffs
+    }
+    best, source = min(scores, key=lambda key: scores[key].all)
+    weights = levers(base.layout.robot) ** 2
+    squares = {c: scores[c, source].squares @ weights for c in cutoffs if c >= best}
+    sizes = scores[best, source].sizes @ weights
+    alike = [c for c in squares if c == best or compare(squares[c], squares[best], sizes).alike]
+    chosen = alike[len(alike) // 2]
+    tried = cutoff_candidates({key: score.all for key, score in scores.items()}, (chosen, source))
+    return every_row_recipe(chosen, rate, recipe, source), tried
 
 
-def _compared(description: Description, base: BaseModel, logs: Sequence[Log], every: Recipe, usual: Recipe) -> ShortAndLong:
+def _score(problem: Problem, moving: Sequence[NDArray[np.bool_]]) -> Score:
+    """Of parts left out in turn, where the joints move."""
+    return Blocks(problem, PARTS).scored_on(problem.motions, moving).evaluate()
+
+
+def _moving(motion: Motion) -> NDArray[np.bool_]:
+    """(N, n) samples that hold most of the squared velocity of each joint."""
+    squares = motion.dq**2
+    ordered = np.sort(squares, axis=0)
+    slow = np.cumsum(ordered, axis=0) < (1.0 - MOVING) * ordered.sum(axis=0)
+    least = ordered[np.minimum(slow.sum(axis=0), len(ordered) - 1), np.arange(motion.n)]
+    return np.asarray(squares >= least)
+
+
+def _compared(
+    description: Description, base: BaseModel, logs: Sequence[Log], every: Recipe, usual: Recipe, moving: Sequence[NDArray[np.bool_]]
+) -> ShortAndLong:
     """Raw torque left out, as predicted by fits to every row and by the usual ones; each with its own filter of predictions."""
     scores = []
     for recipe in (every, usual):
         fits = Blocks(_problem(description, base, logs, recipe), PARTS)
-        fits = fits.scored_on([prepare(log, recipe.for_prediction) for log in logs])
+        fits = fits.scored_on([prepare(log, recipe.for_prediction) for log in logs], moving)
         scores.append((fits.evaluate(), fits.evaluate(folds=fits.thirds)))
     weights = levers(base.layout.robot) ** 2
     return ShortAndLong(
