@@ -62,11 +62,6 @@ class Comparison:
         return self.significantly_better and MATTERS * self.score < self.score_without
 
     @property
-    def alike(self) -> bool:
-        """Neither worse beyond doubt nor by an amount that matters."""
-        return not self.significantly_worse and self.score <= MATTERS * self.score_without
-
-    @property
     def better(self) -> bool:
         return self.score < self.score_without
 

@@ -90,7 +90,7 @@ def test_torque_beyond_the_bandwidth_counts_as_left_out(servo: Path) -> None:
         tau = INERTIA * ddq + VISCOUS * dq
         log = Log.from_arrays(t, {"q": q[:, None], "tau": tau[:, None]}, ("servo",))
         narrow = recipe_for(2.0 * search_start([log], base).band, log.rate, Recipe())
-        shares.append(torque_share(Problem(base, (prepare(log, narrow),), assumed.prior)))
+        shares.append(torque_share(Problem(base, (prepare(log, narrow),), assumed.prior), 20.0))
     # squares of the torque: 0.2 slow VISCOUS for the sine; ringing fast sqrt(VISCOUS^2 + (INERTIA fast)^2) for the rest
     ratio = (0.004 * fast * np.hypot(VISCOUS, INERTIA * fast)) ** 2 / (0.2 * slow * np.hypot(VISCOUS, INERTIA * slow)) ** 2
     assert shares[0] > 0.7
