@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from inertica import scalars
 from inertica.dynamics.kernels import Array, Kernel, Loop, Normals, Reference, Runs
-from inertica.dynamics.noise import normals
 from inertica.dynamics.trace import operands
+from philox import normals
 
 OPERATIONS: dict[str, Callable[..., Array]] = {"+": add, "-": sub, "*": mul, "/": truediv, "neg": neg}
 

@@ -42,7 +42,7 @@ CUTOFF, RATIO = 20.0, 20
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class MethodOutcome:
     """Everything that was found.
 
     Args:

@@ -20,7 +20,7 @@ from inertica.reproduce.jaco2_setup import (
     RECORDS,
     SHOWN,
     SHOWN_IDENTIFIED,
-    Case,
+    Jaco2Case,
     Scores,
     Setup,
 )
@@ -43,7 +43,7 @@ POSE = (20.0, 40.0, 20.0, 60.0, 20.0, 40.0, 0.0)
 """Degrees from home in which the arm is drawn."""
 
 
-def write_figures(setup: Setup, case: Case, printed: Scores, folder: Path) -> tuple[Path, ...]:
+def write_figures(setup: Setup, case: Jaco2Case, printed: Scores, folder: Path) -> tuple[Path, ...]:
     """Writes nine PNG files and returns their names."""
     first: list[Drawing] = [
         ("figure_1_ellipsoids_and_frames", (7.5, 4.5), lambda f: _robot(f, setup)),
@@ -132,7 +132,7 @@ def _filter(figure: Any, setup: Setup) -> None:
     figure.axes[0].legend(fontsize="small")
 
 
-def _errors(figure: Any, setup: Setup, case: Case, method: str) -> None:
+def _errors(figure: Any, setup: Setup, case: Jaco2Case, method: str) -> None:
     """Measured less estimated torque of every joint, all methods' figures on the same scales."""
     motion = setup.motions[SHOWN - 1]
     part = ~motion.mask & (motion.t < motion.t[0] + SHOWN_SECONDS)
@@ -149,7 +149,7 @@ def _errors(figure: Any, setup: Setup, case: Case, method: str) -> None:
     figure.suptitle(f"{method}: torque error on record {SHOWN}, identified on record {SHOWN_IDENTIFIED}", fontsize="medium")
 
 
-def _validations(figure: Any, case: Case, printed: Scores) -> None:
+def _validations(figure: Any, case: Jaco2Case, printed: Scores) -> None:
     """s_r of all methods: ours above the printed ones, one column per validation."""
     pairs = [(i, k) for i in RECORDS for k in RECORDS if k != i]
     for axes, scores, title in zip(

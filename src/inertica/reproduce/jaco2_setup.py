@@ -202,7 +202,7 @@ def designed(number: int, description: Description | None = None) -> Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Jaco2Case:
     """All fits and errors with one model.
 
     Args:

@@ -106,10 +106,10 @@ def _from_table(description: Description, parts: Sequence[Part], pose: Array, pl
     seen = frames(robot, pose[None])
     tens, whole = np.zeros((robot.n, 10)), np.zeros(10)
     for part in parts:
-        own = inertia.change_frame(part.ten, part.rotation, part.position)
+        in_link = inertia.change_frame(part.ten, part.rotation, part.position)
         at_link = _pose(seen, part.link)
-        in_base = inertia.change_frame(own, *(placed if part.in_base else at_link))
-        tens[part.link] += inertia.change_frame(in_base, *_inverse(at_link)) if part.in_base else own
+        in_base = inertia.change_frame(in_link, *(placed if part.in_base else at_link))
+        tens[part.link] += inertia.change_frame(in_base, *_inverse(at_link)) if part.in_base else in_link
         whole += in_base
     body = inertia.to_com(whole)
     centre = " ".join(f"{x + 0.0:.4g}" for x in np.round(body.com, 12))

@@ -144,6 +144,6 @@ def excitation(
         search=Search(seconds=options.seconds, optimiser=options.optimiser),
         progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
-    found = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
-    expected = aim.expected(engine, base, found.trajectory, options.rate) if found.feasible else {}
-    return Excitation(found, bodies, expected, accelerations, tuple(limits))
+    best = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
+    expected = aim.expected(engine, base, best.trajectory, options.rate) if best.feasible else {}
+    return Excitation(best, bodies, expected, accelerations, tuple(limits))

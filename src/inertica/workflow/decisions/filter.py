@@ -91,8 +91,8 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
 
     @cache
     def prepared(bandwidth: float) -> Problem:
-        own = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
-        return Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+        candidate = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
+        return Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
 
     least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
@@ -127,7 +127,7 @@ def search_start(logs: Sequence[Log], base: BaseModel) -> SearchStart:
 def _guarded(search: BandwidthSearch, start: SearchStart, candidates: Sequence[float], blocks: Sequence[Blocks]) -> Bandwidth:
     """The widest candidate that does not predict left-out torque clearly worse than the best one, all in the band of the first."""
     weights = blocks[0].weights ** 2
-    fits = [own.scored_by(blocks[0].fit) for own in blocks]
+    fits = [part.scored_by(blocks[0].fit) for part in blocks]
     short, long = [fit.evaluate() for fit in fits], [fit.evaluate(folds=fit.thirds) for fit in fits]
     best = int(np.argmin([score.squares.sum(axis=0) @ weights for score in short]))
     compared = [
@@ -184,9 +184,9 @@ def choose_filter(
     cutoffs = prediction_cutoffs(fit, bandwidth.start.band, rate)
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
-        own = recipe_for(fit, rate, replace(recipe, velocity=source))
-        problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
-        scores = _descent(problem, own, logs, cutoffs, fit, say)
+        candidate = recipe_for(fit, rate, replace(recipe, velocity=source))
+        problem = Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
+        scores = _descent(problem, candidate, logs, cutoffs, fit, say)
         tried |= {(cutoff, source): score for cutoff, score in scores.items()}
     cutoff, velocity = min(tried, key=lambda key: tried[key])
     origin = "its own record" if velocity == "recorded" else "differences"
@@ -218,16 +218,18 @@ def stated_cutoff(
     value = f"fit and predictions up to {cutoff:g} Hz, velocity: "
     if len(recipes) == 1:
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
-    problems = [Problem(base, tuple(prepare(log, own) for log in logs), description.prior) for own in recipes]
+    problems = [Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior) for candidate in recipes]
     try:
         scores: dict[str, float] = {
-            own.velocity: Blocks(problem).evaluate().all for own, problem in zip(recipes, problems, strict=True)
+            candidate.velocity: Blocks(problem).evaluate().all for candidate, problem in zip(recipes, problems, strict=True)
         }
     except TooFewSamplesError:  # nothing to leave out: the record is taken at its word
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
-    chosen = min(recipes, key=lambda own: scores[own.velocity])
+    chosen = min(recipes, key=lambda candidate: scores[candidate.velocity])
     value += chosen.velocity
-    others = ", ".join(f"{100 * scores[own.velocity]:.3g} % ({own.velocity})" for own in recipes if own is not chosen)
+    others = ", ".join(
+        f"{100 * scores[candidate.velocity]:.3g} % ({candidate.velocity})" for candidate in recipes if candidate is not chosen
+    )
     sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
     return chosen, Choice(
         "filter", value, sentence, True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())

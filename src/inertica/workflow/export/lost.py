@@ -61,8 +61,8 @@ class Missing:
             missing = self.model.part(names, self.states)
             missing[:, j] -= fv * dq[:, j] + fc * np.sign(dq[:, j])
             odd = [law_name(t) for t in laws if len(t.plain) < len(t.parameters)]
-            listed = f"{', '.join(odd[:-1])} and {odd[-1]}" if len(odd) > 1 else odd[0]
-            self.add(f"{listed} friction", names, missing, held_as(self.format))
+            joined = f"{', '.join(odd[:-1])} and {odd[-1]}" if len(odd) > 1 else odd[0]
+            self.add(f"{joined} friction", names, missing, held_as(self.format))
 
     def left_out(self, names: Sequence[str]) -> None:
         """Parameters that have no place; those of one kind together, which act on joints of their own."""

@@ -72,11 +72,11 @@ def before(
     used, kernels = (model.on(layout), engine) if _holds(layout, model) else (model, None)
     kernels = kernels or Engine(used.layout)
     torques = [predicted_torque(used, motion, kernels) for motion in motions]
-    found = judged_torques(torques, motions, levers(used.layout.robot), keep)
+    judged = judged_torques(torques, motions, levers(used.layout.robot), keep)
     usable = without_placeholders(model)
     links = range(model.layout.robot.n)
     return Before(
-        found,
+        judged,
         data_set,
         friction=bool(np.any(friction_only(model).values)),
         masses=any(model.link(j)[9] > 0.0 for j in links),

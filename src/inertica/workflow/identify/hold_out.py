@@ -45,7 +45,9 @@ class HoldOut:
     def of(cls, motions: Sequence[Motion]) -> HoldOut:
         places = sorted(np.arange(0.0, 1.0, HELD_OUT), key=lambda place: abs(place + 0.5 * HELD_OUT - 0.5))
         where = [_moving_samples(motion) for motion in motions]
-        choices = [tuple(_mask(len(m), own, float(place)) for m, own in zip(motions, where, strict=True)) for place in places]
+        choices = [
+            tuple(_mask(len(m), of_motion, float(place)) for m, of_motion in zip(motions, where, strict=True)) for place in places
+        ]
         moving = np.maximum(_moving(motions, [np.ones(len(m), bool) for m in motions]), 1)
         return cls(min(choices, key=lambda masks: round(float(np.max(_moving(motions, masks) / moving)), 1)))
 

@@ -231,8 +231,8 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
             raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
         if arrays[name].shape != shape:
             raise FileError(folder, f"the result cannot be read: '{name}' has the shape {arrays[name].shape}, not {shape}")
-    said = [entry["name"] for entry in document["parameters"]]
-    if said != list(base.layout.names):
+    names = [entry["name"] for entry in document["parameters"]]
+    if names != list(base.layout.names):
         raise FileError(folder, "the result cannot be read: its parameters are not those of the robot card beside it")
     grouped = [entry["name"] for entry in document["base"]]
     if grouped != list(base.names):

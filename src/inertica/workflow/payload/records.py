@@ -95,8 +95,8 @@ class Records:
         evidence = self.estimate.evidence
         assert evidence is not None  # every linear method leaves one
         R, z = evidence.whitened()
-        there = np.any(R != 0.0, axis=1)
-        return LoadEquations(R[there], z[there])
+        nonzero = np.any(R != 0.0, axis=1)
+        return LoadEquations(R[nonzero], z[nonzero])
 
     @property
     def parameters(self) -> Parameters:
@@ -129,8 +129,8 @@ class Records:
 
 def _commonly_widened(covariance: Array, factors: Array) -> Array:
     """The covariance with a common factor in place of each parameter's own, where these are not much larger."""
-    there = np.diag(covariance) > 0.0
-    common = max(1.0, float(np.median(factors[there]))) if there.any() else 1.0
+    uncertain = np.diag(covariance) > 0.0
+    common = max(1.0, float(np.median(factors[uncertain]))) if uncertain.any() else 1.0
     wanted = np.where(factors > common * np.sqrt(significant(BLOCKS - 1)), factors, common)
     change = wanted / factors
     return np.asarray(change[:, None] * covariance * change)
