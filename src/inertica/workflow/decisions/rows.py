@@ -98,15 +98,15 @@ def choose_filter_and_rows(
     say("filter: a fit to every row, since most of the torque lies near reversals")
     widest = every_row_recipe(highest, rate, recipe, "differences")
     moving = [_moving(prepare(log, widest)) for log in logs]
-    found = _every_row(description, base, logs, recipe, (start / STEP, highest), velocities, moving)
-    every, tried = found.chosen, found.tried
+    every_row = _every_row(description, base, logs, recipe, (start / STEP, highest), velocities, moving)
+    every, tried = every_row.chosen, every_row.tried
     why = f"rows away from reversals and rest hold, below {start:.3g} Hz, only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
         score = next(each.score for each in tried if each.taken)
         sentence = f"{value}: {why}, too few to fit; where the joints move, {100 * score:.3g} % on data left out"
         return every, Choice("filter", value, sentence, True, tried, score)
-    compared = _compared(description, base, logs, found.best, usual[0], moving)
+    compared = _compared(description, base, logs, every_row.best, usual[0], moving)
     if compared.significantly_worse:
         choice = usual[1]
         sentence = f"{choice.sentence}; {why}, yet a fit to every row predicts worse: {compared.sentence}"
