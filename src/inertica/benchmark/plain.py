@@ -17,9 +17,8 @@ from lxml import etree
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
+from inertica.arrays import Array
 from inertica.frames import optional
-
-Array = NDArray[np.float64]
 
 ENDS = 0.3
 """s left out at both ends of what is scored, and of what the plain pipeline fits: the filters' transients."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_stages
 from inertica.documents import plain
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from inertica.workflow.identify.compare import Comparison
     from inertica.workflow.identify.result import Result
 
-Array = NDArray[np.float64]
 
 EXAMPLES = """\
 inertica demo

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.excitation.kinematics import frames
 from inertica.numbers import NONE, number, span
 from inertica.report import html
@@ -20,8 +20,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.outline import known_shapes
 from inertica.robot.shapes import Solid, round_points
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 POSES = 80
 """Positions of the log that the view can show."""

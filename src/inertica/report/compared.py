@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.report.data import Record
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.05
 SMALLEST = 1e-15

@@ -6,14 +6,12 @@ import json
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.numbers import number
 from inertica.report import html
 from inertica.report.figures import floats
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 LEVELS = 10
 """Shades on either side of zero."""

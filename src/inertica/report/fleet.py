@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.escape import csv_text
 from inertica.report.compared import LEVEL, holm, share_data
 from inertica.report.names import short_names
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.check import LinkCheck
 from inertica.reproduce.consistent_figures import write_figures
 from inertica.reproduce.consistent_setup import (
@@ -38,8 +38,6 @@ from inertica.reproduce.consistent_setup import (
 )
 from inertica.reproduce.consistent_sheets import sheets
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, compared, judged
-
-Array = NDArray[np.float64]
 
 SAME = 1e-6
 """Relative difference of residuals up to which two solutions fit equally well."""

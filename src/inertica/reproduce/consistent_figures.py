@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.reproduce.consistent_setup import LINKS, PC, RETAINED, TABLE_II, B, E, Solved
 from inertica.reproduce.drawing import Drawing, write_drawings
-
-Array = NDArray[np.float64]
 
 GREY, BLACK, BLUE, ORANGE, GREEN, PINK = "#a8a8a8", "#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 LOOK = {TABLE_II: (PINK, "v"), RETAINED: (GREY, "D"), B: (BLUE, "s"), E: (ORANGE, "o"), PC: (GREEN, "^")}

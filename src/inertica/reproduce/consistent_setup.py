@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
@@ -36,8 +37,6 @@ from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.validation.residuals import Relative
-
-Array = NDArray[np.float64]
 
 ROBOT = "tx40_coupled"
 LINKS = (2, 3, 4, 5, 6)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from inertica.physical.check import LinkCheck
 from inertica.reproduce.consistent_setup import LINKS, PC, RETAINED, TABLE_II, B, E, Setup, Solved, needed, state
 from inertica.reproduce.rows import Sheet
-
-Array = NDArray[np.float64]
 
 TOLERANCES = (0.0, 1e-3, 1e-2, 0.04, 0.1, 1.0)
 """Of the Cholesky factorisation; the paper names 0 and 0.04."""

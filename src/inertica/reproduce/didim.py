@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.start import FilteredWls, Regular
@@ -24,7 +24,6 @@ from inertica.reproduce.verdicts import Doubt, Words, rounding_of
 from inertica.robot.description import Description
 from inertica.robot.load import load
 
-Array = NDArray[np.float64]
 Say = Callable[[str], None]
 
 Columns = tuple[float, float, float]

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.reproduce.didim_setup import MethodOutcome, Setup
 from inertica.reproduce.drawing import Drawing, write_drawings
-
-Array = NDArray[np.float64]
 
 BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#a8a8a8", "#009E73"
 SIGNALS = (("q", "position"), ("dq", "velocity"), ("ddq", "acceleration"))

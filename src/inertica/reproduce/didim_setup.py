@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
@@ -27,8 +27,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.reproduce.rows import Row
 from inertica.robot.description import Description
-
-Array = NDArray[np.float64]
 
 SECONDS = 200.0
 BANDWIDTH = (50.0, 60.0)

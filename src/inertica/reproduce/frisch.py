@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.excitation.basis import Basis
 from inertica.excitation.constraints import JointLimits
@@ -47,8 +47,6 @@ from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, compared,
 from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.load import load
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 ROBOT = "planar2"
 SWARM, PATTERN, QUICK_SEARCH = 106200, 293471, 8000

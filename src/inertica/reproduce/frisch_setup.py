@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import FileError, InputError
@@ -34,8 +35,6 @@ from inertica.robot.files import catalog_path
 from inertica.robot.formats.dh_read import describe
 from inertica.robot.yamlfile import parse_yaml
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 KEYS = ("beta1", "beta2", "mu1", "mu2", "Im2", "p6", "p7", "p8", "p9")
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.bounded import (
     BoundedNearest,
@@ -54,8 +54,6 @@ from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, answered,
 from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 CRITERIA = {
     "physical_feasibility": "feasible (3)",

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from inertica.arrays import Array
 from inertica.estimators.consistent.bounded import link_ellipsoids
 from inertica.physical.scales import Reference
 from inertica.reproduce.drawing import Drawing, write_drawings
@@ -25,8 +25,6 @@ from inertica.reproduce.jaco2_setup import (
     Setup,
 )
 from inertica.robot.model import Joint
-
-Array = NDArray[np.float64]
 
 COLOURS = {"cad": "#a8a8a8", "uls": "#0072B2", "cls-1": "#E69F00", "cls-2": "#CC79A7", "cls-3": "#009E73"}
 MARKS = {"cad": "s", "uls": "o", "cls-1": "v", "cls-2": "^", "cls-3": "D"}

@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.reproduce.jaco2_setup import TOOL, Setup
 from inertica.reproduce.rows import Row, Sheet, compared
-
-Array = NDArray[np.float64]
 
 SAME = 1e-9
 """Largest coefficient, relative to the row, that a combination of base parameters may leave."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
@@ -35,8 +35,6 @@ from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.validation.residuals import Relative
 from inertica.validation.survey import mean_ratio
-
-Array = NDArray[np.float64]
 
 ROBOT, UNCOUPLED = "tx40_coupled", "tx40"
 RATE, CUTOFF, BORDER = 1000.0, 50.0, 50

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.errors import InputError
@@ -26,8 +27,6 @@ from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 3e-3
 """rad, and lengths of the longest link, by which joint axes of the two models may differ: files print three digits."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
@@ -38,8 +37,6 @@ from inertica.robot.plain import assumed_friction
 from inertica.workflow.excite_options import ExciteOptions
 from inertica.workflow.identify.inputs import described, read_one
 from inertica.workflow.payload.design import Purpose
-
-Array = NDArray[np.float64]
 
 INSTANTS = 2001
 """Of a slow pass, at which its limits are looked at."""

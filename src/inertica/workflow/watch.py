@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import FEWEST_ROWS, HOURS, SHARE, Calibration, LoadChange, LoadWatch
 from inertica.estimators.recursive.lag import LagBuffer
@@ -27,8 +28,6 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import on_clock, uniform_clock
 from inertica.robot.description import Description
 from inertica.workflow.decisions.filter import WIDER, choose_bandwidth
-
-Array = NDArray[np.float64]
 
 WARM_UP = 25.0
 """Periods of the motion's band from which the watch for loads learns what is normal."""

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from inertica.arrays import Array
 from inertica.dynamics.servo import HARD
 from inertica.estimators.actuators.fit import Fit, continued, criterion, simulated
 from inertica.estimators.actuators.record import Hold
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import QUICK, Array, Group, Say, refined, resolution
+from inertica.workflow.actuators.groups import QUICK, Group, Say, refined, resolution
 from inertica.workflow.actuators.known import Setup
 
 CLEARLY = 10.0

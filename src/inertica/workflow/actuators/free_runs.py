@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from inertica.arrays import Array
 from inertica.estimators.actuators.fit import first_states, fit, rms, simulated
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import COARSE, QUICK, Array, Group, longest_step, resolution
+from inertica.workflow.actuators.groups import COARSE, QUICK, Group, longest_step, resolution
 from inertica.workflow.actuators.known import FOUND_STD, Setup
 from inertica.workflow.actuators.result import FreeRun
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.servo import Standstill, branch
 from inertica.errors import InputError
 from inertica.estimators.actuators.evidence import Evidence, evidence
@@ -19,7 +19,6 @@ from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
 from inertica.robot.model import Robot
 from inertica.workflow.actuators.known import Setup
 
-Array = NDArray[np.float64]
 Say = Callable[[str], None]
 
 COARSE, FINE = 0.4, 0.1

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Target
 from inertica.errors import InputError
@@ -15,8 +16,6 @@ from inertica.estimators.actuators.fit import Name
 from inertica.estimators.actuators.values import ActuatorValues
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
-
-Array = NDArray[np.float64]
 
 LINKS_STD = 0.1
 """Relative standard deviation of the links' parameters where nothing is stated."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.actuators.record import Record
 from inertica.logs.log import Log
-
-Array = NDArray[np.float64]
 
 GAP = 20.0
 """Sampling intervals without a sample after which the simulation begins anew: what was commanded meanwhile is not known."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.servo import Standstill, branch, branches
@@ -27,8 +27,6 @@ from inertica.workflow.actuators.known import known_values
 from inertica.workflow.actuators.records import records
 from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult
 from inertica.workflow.identify.inputs import LogLike
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

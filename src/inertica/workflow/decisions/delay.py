@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.structure.delay_search import search_delays
 from inertica.guard import Comparison, compare
@@ -19,8 +19,6 @@ from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks
 from inertica.workflow.decisions.filter import PARTS
 from inertica.workflow.identify.choice import Choice, Say
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

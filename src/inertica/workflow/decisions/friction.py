@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
 from inertica.estimators.structure.selection import ForwardSelection, Gain
@@ -21,8 +21,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
 from inertica.workflow.decisions.friction_pieces import PLAIN, Piece, laws_of, others
 from inertica.workflow.identify.choice import Alternative, Choice, Say
-
-Array = NDArray[np.float64]
 
 WORTHWHILE = 0.02
 """Share of a joint's squared error that a piece must explain."""

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.friction import DRY, LAWS, Candidate, FrictionLaw
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import State
-
-Array = NDArray[np.float64]
 
 PLAIN = ("viscous", "coulomb", "offset")
 """Laws of the first fit, the first two of which most joints have."""

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Estimate, Estimator, Problem
@@ -50,8 +51,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.self_application import Replicas
-
-Array = NDArray[np.float64]
 
 BLOCKS = 12
 """Blocks of the record whose disagreement counts."""

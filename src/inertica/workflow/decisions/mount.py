@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
@@ -33,8 +33,6 @@ from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Say
 from inertica.workflow.identify.hold_out import left_out
 from inertica.workflow.identify.mount import Mount, listed
-
-Array = NDArray[np.float64]
 
 SIGNIFICANT = 1e-3
 """p below which a lean is believed."""

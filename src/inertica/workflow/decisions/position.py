@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.mild import correlation
 from inertica.estimators.consistent.strategy import MILD, Consistent
@@ -26,8 +26,6 @@ from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Alternative, Choice, Say
 from inertica.workflow.identify.hold_out import LeftOut, left_out
-
-Array = NDArray[np.float64]
 
 WORTHWHILE = 0.1
 """Share of a joint's squared error that a term must take away: of the fit, to be tried, and on data left out, to be taken."""

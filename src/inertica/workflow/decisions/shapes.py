@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
 from inertica.estimators.structure.shape_search import FoundShapes, ShapedColumns, found_shapes
@@ -19,8 +19,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
 from inertica.robot.terms import State
 from inertica.workflow.identify.choice import Choice, Say
-
-Array = NDArray[np.float64]
 
 SPEEDS = (0.005, 1.0)
 """Bounds of a speed, in parts of the joint's 95th percentile speed."""

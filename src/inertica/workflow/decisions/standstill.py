@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.dynamics.engine import Engine
 from inertica.guard import ShortAndLong, compare
 from inertica.preprocessing.motion import Motion
@@ -21,9 +22,6 @@ from inertica.workflow.decisions.correction import BLOCKS, THIRDS
 from inertica.workflow.identify.choice import Choice, candidates
 from inertica.workflow.identify.prediction import held_direction
 from inertica.workflow.identify.standstill import HELD, Standstill, friction_jump, rounding
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SUBJECT = "friction near standstill"
 

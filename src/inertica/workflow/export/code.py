@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica import __version__
+from inertica.arrays import Array
 from inertica.dynamics.code.c import Expected, c_files
 from inertica.dynamics.code.functions import CodeModel, functions, states
 from inertica.dynamics.code.python import python_files
@@ -26,8 +26,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.workflow.identify.result import RESULT, Result
 from inertica.writing import whole_folder
-
-Array = NDArray[np.float64]
 
 CHOICES = ("base", "standard")
 

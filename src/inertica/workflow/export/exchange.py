@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError, ModelWarning
 from inertica.escape import file_stem
 from inertica.frames import optional
@@ -35,7 +35,6 @@ from inertica.workflow.export.held import held
 from inertica.workflow.identify.result import Result
 from inertica.writing import write_whole
 
-Array = NDArray[np.float64]
 Model = Result | Description | Parameters | str | Path
 
 PINOCCHIO = replace(MJCF, holds=("Ia", "Fv", "Fc"))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.dynamics.equations import Equations
 from inertica.errors import FileError, InputError
@@ -25,8 +24,6 @@ from inertica.robot.options import plain_layout
 from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import RESULT, Result
-
-Array = NDArray[np.float64]
 
 SYMBOLS = {"armature": "Ia", "viscous": "Fv", "coulomb": "Fc"}
 """Quantities of a joint that model files have a place for."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.friction import FrictionLaw, Offset, word
 from inertica.robot.terms import Counterbalance, RigidBody, Spring, Term
 from inertica.workflow.export.exported import Lost, held_as, no_place
 from inertica.workflow.export.plain_friction import PlainFriction, replaced_laws
 from inertica.workflow.export.torques import ModelTorques, States
-
-Array = NDArray[np.float64]
 
 NAMES: dict[type[Term], str] = {
     Armature: "drive inertia",

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.physical.check import check_model
@@ -35,8 +35,6 @@ from inertica.workflow.identify.result import Motions, Result
 from inertica.workflow.identify.saved import geometry
 from inertica.workflow.identify.verdict import BAD, verdict
 from inertica.writing import whole_file, write_whole
-
-Array = NDArray[np.float64]
 
 STATES = 64
 """Random states at which the torques of the written file are compared."""

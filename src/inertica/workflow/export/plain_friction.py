@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from inertica.arrays import Array, Mask
 from inertica.identifiability.states import random_states
 from inertica.preprocessing.motion import Motion
 from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
 from inertica.workflow.export.torques import ModelTorques
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SPEEDS = 400
 """Per direction, evenly spread up to the largest, where there are no logs to take them from."""

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
@@ -22,7 +22,6 @@ from inertica.workflow.identify.prediction import held_direction
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.standstill import HELD, Standstill
 
-Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 """q, dq, ddq, each (N, n)."""
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.compiled import njit
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
@@ -40,8 +40,6 @@ from inertica.workflow.friction.bristles import LUGRE, Bristles, JointFriction
 from inertica.workflow.identify.choose import check, choose
 from inertica.workflow.identify.inputs import LogLike, check_all_move, read
 from inertica.workflow.identify.settings import Settings
-
-Array = NDArray[np.float64]
 
 STIFFEST, SOFTEST = 3.0, 0.1
 """Bounds of 1 / kappa, the way in which a bristle bends: parts of the smallest step that is resolved, and of the motion's rms."""

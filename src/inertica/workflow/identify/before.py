@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Mask
 from inertica.documents import INLINE, ONE_BASED
 from inertica.dynamics.engine import Engine
 from inertica.physical.geometry_prior import without_placeholders
@@ -18,8 +18,6 @@ from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.prediction import friction_only, judged_torques, predicted_torque
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

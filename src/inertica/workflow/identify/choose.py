@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from inertica.arrays import Array
 from inertica.checks.gate import Report, admitted
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Problem
@@ -45,8 +43,6 @@ from inertica.workflow.identify.mount import Mount
 from inertica.workflow.identify.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.identify.representative import in_one_piece
 from inertica.workflow.identify.settings import Settings, prepared_method
-
-Array = NDArray[np.float64]
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""

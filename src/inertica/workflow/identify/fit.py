@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.consistent.strategy import PreparedStrategy, settled
@@ -26,8 +26,6 @@ from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.prediction import engine_of, with_correction
 from inertica.workflow.identify.self_application import Replicas, replicas
 from inertica.workflow.identify.standstill import HELD, Standstill
-
-Array = NDArray[np.float64]
 
 PULL = "pull towards the prior"
 """Subject of the decision on the strength of a mild prior."""

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.estimators.base import Estimator, Problem
 from inertica.guard import Comparison, compare
 from inertica.preprocessing.motion import LEFT_OUT, Motion
 from inertica.preprocessing.periods import part_labels
 from inertica.robot.natural import levers
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 STRETCHES = 5
 """Into which the moving part of every log is divided."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.seen import doubts, refuse_sizes
 from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
@@ -30,7 +30,6 @@ from inertica.workflow.identify.representative import Part, representative
 from inertica.workflow.identify.settings import Settings, check_method
 from inertica.workflow.identify.start_values import start_values
 
-Array = NDArray[np.float64]
 LogLike = str | Path | Log
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.intervals import noise_intervals, standard_intervals
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.logs.log import Log
@@ -34,8 +34,6 @@ from inertica.workflow.identify.replay import driven_log, loop_gains
 from inertica.workflow.identify.representative import LONG, in_one_piece
 from inertica.workflow.identify.result import Identification, Motions, negative
 from inertica.workflow.identify.start_values import PRIOR, TRUTH
-
-Array = NDArray[np.float64]
 
 
 def judge(fitted: Fitted, say: Say) -> Identification:

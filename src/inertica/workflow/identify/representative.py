@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from inertica.estimators.structure.delay_search import busiest
 from inertica.logs.log import Log
 
-Array = NDArray[np.float64]
-
 LONG = 200_000
 """Samples of all logs together up to which choices are made on all of them."""
 

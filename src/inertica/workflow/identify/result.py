@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.findings import Quality
 from inertica.display import paragraph, titled
 from inertica.documents import infinite, plain, typed
@@ -58,7 +58,6 @@ from inertica.workflow.identify.saved import (
 from inertica.workflow.identify.standstill import HELD, Standstill
 from inertica.writing import whole_folder
 
-Array = NDArray[np.float64]
 Motions = Mapping[str, Sequence[Motion]]
 """Data set -> its logs as predictions are made from them, `identification` first."""
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import KIND, plain, unknown_keys
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.identifiability.base import BaseModel
@@ -31,8 +31,6 @@ from inertica.robot.model import Robot
 from inertica.robot.plain import with_plain_friction
 from inertica.robot.settings import loop_per_joint
 from inertica.workflow.identify.standstill import Standstill
-
-Array = NDArray[np.float64]
 
 NONE, CHECKSUM = "none", "checksum"
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
@@ -35,8 +36,6 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.natural import levers
 from inertica.workflow.identify.replay import own_reference
-
-Array = NDArray[np.float64]
 
 RUNS = 4
 """Repetitions.  One is worse than none, since it is as noisy as the estimate; eight were no better than four."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.identifiability.labels import DETERMINED, INTERVAL
@@ -14,8 +13,6 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 SURE = 5.0
 """Percent; base parameters with a smaller relative standard deviation should be near the truth."""

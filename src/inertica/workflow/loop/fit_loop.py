@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
@@ -32,8 +32,6 @@ from inertica.robot.control import LAWS
 from inertica.robot.description import Description
 from inertica.workflow.identify.inputs import LogLike, described, read_one
 from inertica.workflow.loop.loop_rows import Fitted, Signals, fitted
-
-Array = NDArray[np.float64]
 
 POOR = 0.2
 """Relative residual above which a joint's law is none of those known."""

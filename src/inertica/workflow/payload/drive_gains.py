@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.gains import KnownLoad, LoadSet, revealed
 from inertica.identifiability.labels import DETERMINED, INTERVAL, RELATIVE_WIDTH, UNIDENTIFIABLE, WEAK
@@ -31,8 +32,6 @@ from inertica.workflow.payload.load_sets import (
     known_load,
     read_set,
 )
-
-Array = NDArray[np.float64]
 
 LOAD = "load"
 

@@ -12,14 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.load import Load
 from inertica.workflow.decisions.intervals import BLOCKS, DISTRUSTED, widened_by_blocks
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.payload.records import Records, Stated
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

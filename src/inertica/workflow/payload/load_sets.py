@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.gains import GainProblem, Gains, KnownLoad, LoadSet, total_least_squares, unscaled
@@ -32,7 +33,6 @@ from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import LogLike, identify
 from inertica.workflow.identify.settings import Settings
 
-Array = NDArray[np.float64]
 Form = Literal["tls", "constrained", "unscaled"]
 
 FORMS: tuple[Form, ...] = ("tls", "constrained", "unscaled")

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.gains import KnownLoad, joint_covariance, resolved
@@ -42,8 +41,6 @@ from inertica.workflow.identify.settings import Settings
 from inertica.workflow.payload.drive_gains import DriveGains, gains_of, stated_gains
 from inertica.workflow.payload.load_sets import Currents, JointFit, checked_for_gains, joint_fit, known_load, read_set
 from inertica.workflow.payload.result import Payload
-
-Array = NDArray[np.float64]
 
 NONE = "none"
 STATED_STD = 1e-6

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.recursive.live import RowOptions, RowStream, Sample
@@ -27,8 +27,6 @@ from inertica.workflow.identify.start_values import PRIOR
 from inertica.workflow.payload.records import Stated
 from inertica.workflow.payload.result import Payload
 from inertica.workflow.watch import begun, log_blocks, motion_start, resting_velocity, stretch_band, stretch_bandwidth
-
-Array = NDArray[np.float64]
 
 SMOOTH = 2.0
 """Motion and torque are low-passed at this many times the bandwidth of the rows."""

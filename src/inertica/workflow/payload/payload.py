@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from inertica.arrays import Array
 from inertica.checks.gate import admitted
 from inertica.checks.seen import seen
 from inertica.errors import InputError
@@ -45,8 +46,6 @@ from inertica.workflow.identify.start_values import PRIOR
 from inertica.workflow.payload.intervals import made_sure
 from inertica.workflow.payload.records import Records, Stated
 from inertica.workflow.payload.result import Payload
-
-Array = NDArray[np.float64]
 
 DIFFERENT = 3.0
 """Birge's ratio from which it is worth a warning that the records differ in more than a load."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.jackknife import block_changes
 from inertica.estimators.linear.least_squares import Linear
@@ -26,8 +26,6 @@ from inertica.robot.layout import Parameters
 from inertica.workflow.decisions.intervals import BLOCKS, neighbour_fits
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.self_application import Repetitions, Replicas, replicas
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.estimators.load_trust import MASS, FirstMoment
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
@@ -23,8 +23,6 @@ from inertica.robot.loadwrite import mjcf_text, statements, urdf_text
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify.choice import Choice
 from inertica.writing import whole_folder
-
-Array = NDArray[np.float64]
 
 ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
 """In which the parameters of a load are listed."""
