@@ -88,7 +88,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     """
     rate = min(log.rate for log in logs)
     start = search_start(logs, base)
-    widest = max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
+    widest = position_edge(logs)
 
     @cache
     def prepared(bandwidth: float) -> Problem:
@@ -105,6 +105,11 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     if len(candidates) == 1:
         return Bandwidth(search.start, start, search, {}, None)
     return _guarded(search, start, candidates, [Blocks(prepared(f), PARTS) for f in candidates])
+
+
+def position_edge(logs: Sequence[Log]) -> float:
+    """Hz beyond which positions hold noise only, or motion that drowns in it."""
+    return max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
 
 
 def _fewest_rows(problem: Problem) -> float:
@@ -193,16 +198,15 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    compared = cutoff_candidates(tried)
+    compared = cutoff_candidates(tried, (cutoff, velocity))
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
     return chosen, Choice("filter", value, Words(sentence), True, compared, *guarded, bandwidth.disagreement)
 
 
-def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float]) -> tuple[Alternative, ...]:
-    """Cut-offs in Hz with sources of velocity as candidates, the best of them taken."""
-    best = min(scores, key=lambda key: scores[key])
+def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float], chosen: tuple[float, Velocity]) -> tuple[Alternative, ...]:
+    """Cut-offs in Hz with sources of velocity as candidates, and which of them was taken."""
     return tuple(
-        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == best, number=c, unit="Hz", series=v)
+        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == chosen, number=c, unit="Hz", series=v)
         for (c, v), score in sorted(scores.items())
     )
 
