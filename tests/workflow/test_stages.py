@@ -112,4 +112,4 @@ def test_a_further_decision_is_one_function(inputs: Inputs, monkeypatch: pytest.
     assert (
         decision["chosen"] == "red" and decision["candidates"] == {"red": 0.1, "blue": 0.2} and decision["score_without"] == 0.2
     )
-    assert Words("red: seen best") in report(found, found.motions)
+    assert "red: seen best" in report(found, found.motions)
