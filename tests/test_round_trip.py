@@ -16,6 +16,7 @@ import pair
 from inertica.checks.findings import Finding, Quality
 from inertica.documents import INLINE, ONE_BASED, infinite, plain, typed
 from inertica.errors import FileError, InputError
+from inertica.estimators.structure.bandwidth import BandGain
 from inertica.guard import Comparison
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
@@ -38,6 +39,9 @@ REASONS = (
     reasons.Friction({"stribeck": 3.3, "saturating": 4.5}, 0.02, reasons.Piece("stribeck", 2, 0.1, -1.5), COMPARED),
     reasons.RefinedShapes(0.1, True), reasons.SharedBandwidth((12.0, 14.0), None),
     reasons.Widening(1.5, 4, 0.3, True, "", False, True), reasons.Widening(1.5, 0, None, False, "no loop is known", True, False),
+    reasons.BandwidthOfFit(3.0, 6.0, 12.0, BandGain(10.0, 12.0, 0.98, 0.97), COMPARED, 0.02, 0.05, 7), reasons.StatedCutoff(),
+    reasons.EveryRow(0.2, 5.0, None), reasons.EveryRow(0.2, 5.0, COMPARED),
+    reasons.EveryRow(0.2, 5.0, COMPARED, reasons.BandwidthOfFit(3.0, 6.0, 6.0, None, None, 0.1, 0.2, 3)),
     reasons.LoadWidening(1.2, 1.1, "no loop is known"),
 )  # fmt: skip
 """One of every kind at least."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from inertica.documents import OneOfKinds
+from inertica.estimators.structure.bandwidth import BandGain
 from inertica.guard import Comparison
 
 if TYPE_CHECKING:
@@ -193,6 +194,84 @@ class Friction(Reason):
             f"at least {usual:g} times its standard error{higher}{refused}; {self.compared.sentence}, that is with viscous and "
             "Coulomb friction alone"
         )
+
+
+@dataclass(frozen=True)
+class BandwidthOfFit(Reason):
+    """How far a fit follows torque, and the filter of predictions.
+
+    Args:
+        band: Hz below which the positions move.
+        begin, widest: Hz where the search began, and up to which the gain of measured on predicted torque allows to go.
+        gain: in the last band that was looked at; None where there was one candidate.
+        worse: data left out with the widest bandwidth and with the best, where they ask for less; None where they do not.
+        reversal: s around reversals of a joint in which its rows are left out.
+        left_out: relative residual of raw torque left out, of the chosen filter of predictions.
+        settings: how many were tried.
+    """
+
+    band: float
+    begin: float
+    widest: float
+    gain: BandGain | None
+    worse: Comparison | None
+    reversal: float
+    left_out: float
+    settings: int
+
+    def words(self, choice: Choice) -> str:
+        why = f"the positions move below {self.band:.3g} Hz, so the search began at {self.begin:.3g} Hz"
+        if (g := self.gain) is not None and g.near_one:
+            why += f" and went on to {self.widest:.3g} Hz, where the rate or the noise floor of the position ends it"
+        elif g is not None:
+            size = f"{g.weighted:.2f} (median joint {g.median:.2f})"
+            why += f"; between {g.low:.3g} and {g.high:.3g} Hz measured torque is {size} times the predicted one, not near one"
+        if self.worse is not None:
+            why += (
+                f"; up to {self.widest:.3g} Hz by that rule, but such a fit predicts data left out clearly worse: "
+                f"{100 * self.worse.score:.3g} % against {100 * self.worse.score_without:.3g} %"
+            )
+        return (
+            f"{choice.value}: {why}; rows within {1e3 * self.reversal:.2g} ms of a joint's reversals are left out; the filter of "
+            f"predictions leaves {100 * self.left_out:.2f} % of the raw torque of data left out, the least of {self.settings} settings"
+        )
+
+
+@dataclass(frozen=True)
+class StatedCutoff(Reason):
+    """The user fixed the cut-off; data left out choose where velocity comes from."""
+
+    def words(self, choice: Choice) -> str:
+        each = {c.name: f"{100 * c.score:.3g} %" for c in choice.candidates}
+        chosen = next(c.name for c in choice.candidates if c.taken)
+        others = ", ".join(f"{score} ({name})" for name, score in each.items() if name != chosen)
+        return f"{choice.value}: the cut-off is given; on data left out {each[chosen]}, against {others}"
+
+
+@dataclass(frozen=True)
+class EveryRow(Reason):
+    """Rows near reversals and at rest take part, or not although they hold most of the torque.
+
+    Args:
+        share: of the squared torque below a frequency that the other rows hold.
+        below: that frequency in Hz.
+        compared: data left out with every row, and without those; None where the others are too few to fit.
+        usual: why the filter of the others is what it is, where they are what is fitted.
+    """
+
+    share: float
+    below: float
+    compared: Comparison | None
+    usual: Reason | None = None
+
+    def words(self, choice: Choice) -> str:
+        why = f"rows away from reversals and rest hold, below {self.below:.3g} Hz, only {100 * self.share:.2g} % of the squared torque"
+        if self.compared is None:
+            score = next(c.score for c in choice.candidates if c.taken)
+            return f"{choice.value}: {why}, too few to fit; where the joints move, {100 * score:.3g} % on data left out"
+        if self.usual is not None:
+            return f"{self.usual.words(choice)}; {why}, yet a fit to every row predicts worse: {self.compared.sentence}"
+        return f"{choice.value}: {why}; {self.compared.sentence}"
 
 
 @dataclass(frozen=True)
