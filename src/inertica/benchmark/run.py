@@ -87,6 +87,8 @@ def benchmark(
     wanted = _chosen(only, [r.name for r in everything], "record")
     used = [PROGRAMS[name] for name in _chosen(programs, list(PROGRAMS), "program")]
     there = tuple(r for r in everything if r.name in wanted and available(r))
+    if not everything:
+        raise InputError(f"{manifest} names no record")
     if not there:
         raise InputError(
             f"{data} holds none of the records {', '.join(wanted)}; see docs/benchmark.md for where they are published"
