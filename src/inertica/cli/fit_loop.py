@@ -80,8 +80,8 @@ def _text(fit: LoopFit) -> Iterator[RenderableType]:
         for j in fit.joints
     ]  # fmt: skip
     yield table("loop of every joint", columns, rows, right=columns[1:])
-    listed = ", ".join(
+    parts = ", ".join(
         f"{key}: [{', '.join(f'{x:.6g}' for x in value)}]" if isinstance(value, list) else f"{key}: {value}"
         for key, value in fit.card().items()
     )
-    yield f"for the card:\nloop: {{{listed}}}"
+    yield f"for the card:\nloop: {{{parts}}}"

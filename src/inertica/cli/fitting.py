@@ -166,12 +166,12 @@ def residual_table(residuals: Mapping[str, Residual], before: Before | None = No
     """Relative residuals per data set and joint, in percent, and those of the model that came in."""
     joints = [str(j + 1) for j in range(len(next(iter(residuals.values())).raw.per_joint))]
     shown = dict(zip(residuals, short_names(list(residuals)), strict=True))
-    listed = [(shown[name], r) for name, r in residuals.items()]
+    data_sets = [(shown[name], r) for name, r in residuals.items()]
     if before is not None:
-        listed.append((f"{shown.get(before.data_set, before.data_set)}, model that came in", before.residual))
+        data_sets.append((f"{shown.get(before.data_set, before.data_set)}, model that came in", before.residual))
     rows = [
         [name if kind == "raw" else "", kind, *(percent(x) for x in (relative.all, *relative.per_joint))]
-        for name, r in listed
+        for name, r in data_sets
         for kind, relative in (("raw", r.raw), ("filtered", r.filtered))
     ]
     title = (

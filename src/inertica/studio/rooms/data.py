@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
+from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.logs.readers.formats import find_format
 from inertica.logs.units import SIGNALS
@@ -20,8 +21,6 @@ from inertica.studio.marks import placed
 from inertica.studio.project import ROLES, LogEntry, Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
 from inertica.studio.series import Series
-
-Array = NDArray[np.float64]
 
 STRETCHES = 200
 """Masked stretches of one reason that are shown."""

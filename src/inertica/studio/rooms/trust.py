@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
+from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.identifiability.labels import LABEL_WORDS, LABELS
 from inertica.report.logs import motions_again
@@ -24,8 +25,6 @@ from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
 from inertica.workflow.identify.parameter_table import documents, shown
 from inertica.workflow.identify.result import RESULT
-
-Array = NDArray[np.float64]
 
 MEASURED, PREDICTED, SMOOTH, SMOOTH_PREDICTED, POSITION = range(5)
 
