@@ -125,7 +125,7 @@ def test_white_text_can_be_read_on_every_badge(letter: str) -> None:
 
 
 def test_a_log_of_impossible_size_is_no_share_of_torque(tmp_path: Path) -> None:
-    log = ia.read_log(LOG, ARM)
+    log = ia.read_log(LOG)
     for symbol in ("q", "tau"):
         huge = ia.Log.from_arrays(log.t, {**log.signals, symbol: 1e300 * log.signals[symbol]}, log.joints)
         with pytest.raises(ia.InputError, match="a size that cannot be computed with"):
