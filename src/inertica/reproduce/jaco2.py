@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.bounded import (
     BoundedNearest,
@@ -46,17 +46,15 @@ from inertica.reproduce.jaco2_setup import (
     RECORDS,
     SHOWN,
     SHOWN_IDENTIFIED,
-    Case,
+    Jaco2Case,
     Scores,
     Setup,
 )  # fmt: skip
 from inertica.reproduce.jaco2_sheets import CRITERIA, MISPRINTS, Held, always, pairs, sheets
 from inertica.reproduce.rows import Options, Reproduction, Row, answered, compared, reported
-from inertica.reproduce.verdicts import Words
+from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 INVARIANT = 0.1
 """Relative change of the mean error that still counts as `almost invariant`."""
@@ -65,7 +63,7 @@ SIMULATED = "another robot than the paper's, with other motions and sensors"
 
 
 @dataclass(frozen=True)
-class Study:
+class Jaco2Study:
     """The study, ready to run.
 
     Args:
@@ -91,8 +89,8 @@ class Study:
     def methods(self) -> Mapping[str, Estimator]:
         """With their default options; the last link is known to reach the tool.  Covariances are the textbook's, as in the paper."""
         inside = ConsistentInside(reach=REACH, centre_reach=CENTRE_REACH, points=self.setup.points, hac=False)
-        found = (Cad(), Ols(hac=False), BoundedNearest(hac=False), FeasibleBounded(hac=False), inside)
-        return dict(zip(METHODS, found, strict=True))
+        solved = (Cad(), Ols(hac=False), BoundedNearest(hac=False), FeasibleBounded(hac=False), inside)
+        return dict(zip(METHODS, solved, strict=True))
 
     @cached_property
     def printed(self) -> Scores:
@@ -105,14 +103,14 @@ class Study:
         return out
 
     @cached_property
-    def plain(self) -> Case:
+    def plain(self) -> Jaco2Case:
         return self.case("without friction", self.setup.base, self.setup.description.prior)
 
     @cached_property
-    def rubbing(self) -> Case:
+    def rubbing(self) -> Jaco2Case:
         return self.case("with link-side friction", *self.setup.with_friction)
 
-    def case(self, name: str, base: BaseModel, prior: Parameters) -> Case:
+    def case(self, name: str, base: BaseModel, prior: Parameters) -> Jaco2Case:
         """Every method identified on every record, judged on all."""
         estimates, scores = {}, {}
         for i in RECORDS:
@@ -123,7 +121,7 @@ class Study:
             for k in RECORDS:
                 for m in METHODS:
                     scores[i, k, m] = errors(base, estimates[i, m].beta, self.setup.motions[k - 1], self.options.divisor)
-        return Case(name, base, prior, estimates, scores)
+        return Jaco2Case(name, base, prior, estimates, scores)
 
     def run(self) -> Reproduction:
         self.options.say("simulating five records" if self.simulated else "reading five records")
@@ -142,7 +140,7 @@ class Study:
     def _draw(self, folder: Path) -> tuple[Path, ...]:
         return write_figures(self.setup, self.plain, self.printed, folder)
 
-    def criteria(self, case: Case, identified: int, method: str) -> dict[str, bool]:
+    def criteria(self, case: Jaco2Case, identified: int, method: str) -> dict[str, bool]:
         """The three yes/no rows of Table 5 on standard parameters.
 
         First moments: (6), the CoM inside the link's ellipsoid, for cls-3; (5), within the bounds around CAD, for the others.
@@ -168,25 +166,28 @@ class Study:
         spectra = [self.setup.singular_values(m) for m in self.setup.motions]
         for k, s in zip(RECORDS, spectra, strict=True):
             printed = stated["base_regressor_condition"]
-            said = Words(f"approximately {printed:g}", 0.8 * printed, 1.2 * printed)
-            rows.append(compared(f"setup: condition number of record {k}", said, float(s[0] / s[-1]), remark=designed))
+            claim = Words(f"approximately {printed:g}", 0.8 * printed, 1.2 * printed)
+            rows.append(compared(f"setup: condition number of record {k}", claim, float(s[0] / s[-1]), remark=designed))
         smallest = float(spectra[SHOWN - 1][-1])
         quantity = f"setup: smallest singular value of record {SHOWN}"
         rows.append(
             compared(quantity, stated["base_regressor_sigma_min"], smallest, why="it grows with the length of the record")
         )
         for k in RECORDS:
-            p, found = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
-            ratio, per_value = p[0] / p[1], found[0] / found[1]
-            said = Words(f"{ratio:.4f}", 0.8 * ratio, 1.2 * ratio)
+            p, score = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
+            ratio, per_value = p[0] / p[1], score[0] / score[1]
+            claim = Words(f"{ratio:.4f}", 0.8 * ratio, 1.2 * ratio)
             rows.append(
                 compared(
-                    f"setup: |tau| / N of record {k} in N m", said, per_value, why="lengths are whole periods" if designed else ""
+                    f"setup: |tau| / N of record {k} in N m",
+                    claim,
+                    per_value,
+                    why="lengths are whole periods" if designed else "",
                 )
             )
         return rows
 
-    def _error_rows(self, case: Case) -> list[Row]:
+    def _error_rows(self, case: Jaco2Case) -> list[Row]:
         rows = []
         for title, count, wanted in (
             ("uls has the smallest error on its identification record, of 5", _best_identified, (5, 5)),
@@ -195,18 +196,18 @@ class Study:
             ("cad has the largest error, of 25", _worst, (25, 25)),
         ):
             ours, printed = count(case.scores), count(self.printed)
-            said = Words(str(printed), *wanted) if wanted is not None else printed
-            rows.append(compared(f"Table 5, errors: {title}", said, ours, why=self.why))
+            claim = Words(str(printed), *wanted) if wanted is not None else printed
+            rows.append(compared(f"Table 5, errors: {title}", claim, ours, why=self.why))
         for method in METHODS:
             usable = [(i, k) for i, k in pairs() if i != k and (i, k, method, "s_r") not in MISPRINTS]
             mean = float(np.mean([self.printed[i, k, method][1] for i, k in usable]))
             spread = float(np.std([case.scores[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             theirs = float(np.std([self.printed[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             quantity = f"Table 5, errors: mean s_r of {method} on validation records"
-            rows.append(compared(quantity, mean, case.mean(method), theirs, spread, rounding=5e-5, why=self.why))
+            rows.append(compared(quantity, mean, case.mean(method), Doubt(theirs, spread, 5e-5), why=self.why))
         return rows
 
-    def deviations(self, case: Case, method: str) -> Array:
+    def deviations(self, case: Jaco2Case, method: str) -> Array:
         """(43,) standard deviations of Table 4: eq. 10, chi2 of the method on its identification record, of all methods the same W.
 
         nu is the number of torque values less that of parameters.
@@ -222,7 +223,7 @@ class Study:
             half = D @ np.linalg.inv(np.linalg.qr(W, mode="r"))
         return np.asarray(np.sqrt(np.sum(half**2, axis=1) * float(miss @ miss) / (len(tau) - W.shape[1])))
 
-    def _deviation_rows(self, case: Case) -> list[Row]:
+    def _deviation_rows(self, case: Jaco2Case) -> list[Row]:
         """Of Table 4: how the columns of standard deviations compare, method by method and with each other."""
         printed = np.array(list(self.setup.published["table4"].values()), float)[:, 2::2]
         ours = np.column_stack([self.deviations(case, m) for m in METHODS[1:]])
@@ -230,18 +231,20 @@ class Study:
         for k, method in enumerate(METHODS[2:], start=1):
             p, o = (float(np.median(x[:, k] / x[:, 0])) for x in (printed, ours))
             quantity, remark = f"Table 4: standard deviations of {method} over those of uls", "one factor for all, as eq. 10 says"
-            rows.append(compared(quantity, p, o, rounding=0.005, why=self.why, remark=remark))
+            rows.append(compared(quantity, p, o, Doubt(rounding=0.005), why=self.why, remark=remark))
             here = SHOWN_IDENTIFIED
             error = self.printed[here, here, method][1] / self.printed[here, here, "uls"][1]
             quantity = f"Table 4: the same factor, printed, beside that of Table 5's errors, {method}"
-            rows.append(compared(quantity, p, error, rounding=0.02 * p, remark="so the printed deviations are those of eq. 10"))
+            rows.append(
+                compared(quantity, p, error, Doubt(rounding=0.02 * p), remark="so the printed deviations are those of eq. 10")
+            )
         ratio = printed[:, 0] / ours[:, 0]
         apart = float(np.exp(np.std(np.log(ratio))))
         quantity = "Table 4: standard deviations of uls, printed over ours (median)"
         rows.append(reported(quantity, float(np.median(ratio)), f"to within a factor of {apart:.2g} (one sigma)"))
         return [*rows, *self._value_rows(case)]
 
-    def _value_rows(self, case: Case) -> list[Row]:
+    def _value_rows(self, case: Jaco2Case) -> list[Row]:
         """Values of Table 4 that are near print: within two standard deviations of both, column by column."""
         C, rows = self.setup.printed_rows, []
         table = np.array(list(self.setup.published["table4"].values()), float)
@@ -253,9 +256,9 @@ class Study:
                 quantity = "Table 4: values of cad as printed, of 43"
                 rows.append(compared(quantity, 43, int(near.sum()), why="the catalog's links were made for them"))
                 continue
-            own = self.deviations(case, method)
-            near = np.abs(ours - table[:, 2 * k - 1]) <= 2.0 * np.hypot(table[:, 2 * k], own)
-            true = np.abs(ours - truth) <= 2.0 * own
+            deviations = self.deviations(case, method)
+            near = np.abs(ours - table[:, 2 * k - 1]) <= 2.0 * np.hypot(table[:, 2 * k], deviations)
+            true = np.abs(ours - truth) <= 2.0 * deviations
             remark = (
                 f"{int(true.sum())} are within two standard deviations of the robot that we simulated" if self.simulated else ""
             )
@@ -266,10 +269,10 @@ class Study:
     def _criteria_rows(self, held: Held) -> list[Row]:
         rows = []
         for key, title in CRITERIA.items():
-            for method, said in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
+            for method, claim in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
                 count, ours = sum(held[i, method][key] for i in RECORDS), always(held, key, method)
                 often = f"in {count} of 5 identifications"
-                rows.append(answered(f"Table 5, constraints: {title}, {method}", said, ours, why=often, remark=often))
+                rows.append(answered(f"Table 5, constraints: {title}, {method}", claim, ours, why=often, remark=often))
         good = [m for m in METHODS if all(always(held, key, m) for key in CRITERIA)]
         rows.append(compared("Table 5, constraints: satisfy all three", "cad, cls-3", ", ".join(good)))
         worst = [check_model(Parameters(self.plain.base.layout, self.plain.chi(i, "uls"))).inertia_matrix for i in RECORDS]
@@ -277,7 +280,7 @@ class Study:
         rows.append(compared(quantity, Words("may be", 0, 5), sum(w <= 0.0 for w in worst), remark="1000 poses each"))
         return rows
 
-    def _friction_rows(self, plain: Case, rubbing: Case) -> list[Row]:
+    def _friction_rows(self, plain: Jaco2Case, rubbing: Jaco2Case) -> list[Row]:
         rows = []
         for method in ("uls", "cls-3"):
             change = rubbing.mean(method) / plain.mean(method) - 1.0
@@ -345,7 +348,7 @@ def errors(base: BaseModel, beta: Array, motion: Motion, divisor: str = "values"
 
 def reproduce(options: Options) -> Reproduction:
     """Run the study."""
-    return Study(options).run()
+    return Jaco2Study(options).run()
 
 
 def _best_identified(scores: Scores) -> int:

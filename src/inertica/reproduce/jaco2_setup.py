@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate
@@ -51,8 +51,6 @@ from inertica.robot.friction import Coulomb, Viscous
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 ROBOT = "jaco2"
 METHODS = ("cad", "uls", "cls-1", "cls-2", "cls-3")
@@ -226,7 +224,7 @@ def designed(number: int, description: Description | None = None) -> Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Jaco2Case:
     """All fits and errors with one model.
 
     Args:

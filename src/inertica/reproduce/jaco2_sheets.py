@@ -9,7 +9,7 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.reproduce.jaco2_parameters import base_parameters
-from inertica.reproduce.jaco2_setup import METHODS, RECORDS, SHOWN_IDENTIFIED, Case, Scores, Setup
+from inertica.reproduce.jaco2_setup import METHODS, RECORDS, SHOWN_IDENTIFIED, Jaco2Case, Scores, Setup
 from inertica.reproduce.rows import Sheet
 
 CRITERIA = {
@@ -38,10 +38,10 @@ class Study(Protocol):
     def printed(self) -> Scores: ...
     @property
     def simulated(self) -> bool: ...
-    def deviations(self, case: Case, method: str) -> Array: ...
+    def deviations(self, case: Jaco2Case, method: str) -> Array: ...
 
 
-def sheets(study: Study, plain: Case, rubbing: Case, held: Held) -> Iterator[Sheet]:
+def sheets(study: Study, plain: Jaco2Case, rubbing: Jaco2Case, held: Held) -> Iterator[Sheet]:
     """All tables.
 
     Args:
@@ -56,7 +56,7 @@ def sheets(study: Study, plain: Case, rubbing: Case, held: Held) -> Iterator[She
     yield from _values(study, plain)
 
 
-def _errors(study: Study, case: Case) -> tuple[Sheet, ...]:
+def _errors(study: Study, case: Jaco2Case) -> tuple[Sheet, ...]:
     """s_r and s apart, ours beside the printed ones."""
     sheets = []
     for figure, name, unit, factor in ((1, "s_r", "%", 100.0), (0, "s", "mN m", 1000.0)):
@@ -72,7 +72,7 @@ def _errors(study: Study, case: Case) -> tuple[Sheet, ...]:
     return tuple(sheets)
 
 
-def _with_friction(case: Case) -> Sheet:
+def _with_friction(case: Jaco2Case) -> Sheet:
     columns = ("record", *(f"{m} {figure}" for m in METHODS for figure in ("s_r", "s")))
     rows = []
     for i, k in pairs():
@@ -92,14 +92,14 @@ def _criteria(study: Study, held: Held) -> Sheet:
     return Sheet("Table 5, additional criteria, in all five identifications", ("criterion", *_PAIRS), tuple(rows))
 
 
-def _values(study: Study, case: Case) -> tuple[Sheet, Sheet]:
+def _values(study: Study, case: Jaco2Case) -> tuple[Sheet, Sheet]:
     """CAD once: the catalog's prior has the printed values to 0.1 %.  Values, then standard deviations."""
     C, rows = study.setup.printed_rows, []
-    found = {m: C @ case.chi(SHOWN_IDENTIFIED, m) for m in METHODS}
+    base_values = {m: C @ case.chi(SHOWN_IDENTIFIED, m) for m in METHODS}
     true = (C @ study.setup.truth.values)[:, None] if study.simulated else np.zeros((len(C), 0))
     for r, (name, printed) in enumerate(study.setup.published["table4"].items()):
-        both = [x for m, p in zip(METHODS[1:], printed[1::2], strict=True) for x in (found[m][r], p)]
-        rows.append((name, *(f"{x:z.4f}" for x in (*true[r], found["cad"][r], *both))))
+        both = [x for m, p in zip(METHODS[1:], printed[1::2], strict=True) for x in (base_values[m][r], p)]
+        rows.append((name, *(f"{x:z.4f}" for x in (*true[r], base_values["cad"][r], *both))))
     columns = ("", *(("truth",) if study.simulated else ()), "cad", *_PAIRS[2:])
     std, second = {m: study.deviations(case, m) for m in METHODS[1:]}, []
     for r, (name, printed) in enumerate(study.setup.published["table4"].items()):

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations, Vector, on_arrays
 from inertica.errors import InputError
@@ -31,8 +31,6 @@ from inertica.robot.control import LAWS
 from inertica.robot.description import Description
 from inertica.scalars import Scalar
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 Fitted = tuple[Array, Array, float]
 """Coefficients of position error and velocity (error), then ki where the law integrates; their standard deviations; the residual."""
