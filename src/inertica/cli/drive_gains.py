@@ -41,7 +41,7 @@ inertica drive-gains arm2.urdf --unloaded a.csv --loaded b.csv --mass 2 --prior 
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("--unloaded", metavar="LOG", nargs="+", required=True, help="logs with currents i1.., without the load")
     parser.add_argument("--loaded", metavar="LOG", nargs="+", required=True, help="logs with the load")
     parser.add_argument("--mass", metavar="KG", type=float, required=True, help="of the load")

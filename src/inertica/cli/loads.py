@@ -33,7 +33,7 @@ inertica loads arm.urdf experiment.yaml --flange tool0 -o loads/ --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="YAML file that says which log carries what")
     parser.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the loads, as for inertica payload")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write every load into a folder of its name")

@@ -57,7 +57,10 @@ inertica payload card.yaml --unloaded a.csv b.csv --loaded c.csv --flange=0,0,0.
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "robot", metavar="ROBOT", nargs="?", help="built-in name, DH YAML, URDF, MJCF or robot card; not needed with --robot-from"
+        "robot",
+        metavar="ROBOT",
+        nargs="?",
+        help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card; not needed with --robot-from",
     )
     parser.add_argument(
         "--unloaded", metavar="LOG", nargs="+", default=[], help="logs without the load; FILE@t0:t1 takes a slice"
