@@ -11,21 +11,21 @@ from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.excitation import Condition, catalog_trajectory, evaluate, robot_constraints, violations
 from inertica.physical.check import check_model
-from inertica.reproduce.jaco2 import METHODS, Study, errors
+from inertica.reproduce.jaco2 import METHODS, Jaco2Study, errors
 from inertica.reproduce.jaco2_figures import _frames
-from inertica.reproduce.jaco2_setup import CONDITION, DESIGN_MARGIN, Case, Setup, designed
+from inertica.reproduce.jaco2_setup import CONDITION, DESIGN_MARGIN, Jaco2Case, Setup, designed
 from inertica.reproduce.rows import Options
 from inertica.reproduce.studies import reproduce
 from inertica.robot.load import load
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
-    return Study()
+def study() -> Jaco2Study:
+    return Jaco2Study()
 
 
 @pytest.fixture(scope="module")
-def setup(study: Study) -> Setup:
+def setup(study: Jaco2Study) -> Setup:
     return study.setup
 
 
@@ -54,7 +54,7 @@ def test_shipped_motions_keep_limits_and_have_the_papers_condition(setup: Setup,
     assert found == pytest.approx(file.about["condition"], rel=1e-5) and 0.9 * CONDITION < found <= CONDITION
 
 
-def test_two_records_show_what_all_five_do(study: Study, setup: Setup) -> None:
+def test_two_records_show_what_all_five_do(study: Jaco2Study, setup: Setup) -> None:
     first, second = setup.record(1), setup.record(2)
     problem = Problem(setup.base, (first,), setup.description.prior)
     found = {name: m.estimate(problem) for name, m in study.methods.items()}
@@ -67,13 +67,15 @@ def test_two_records_show_what_all_five_do(study: Study, setup: Setup) -> None:
     assert s / s_r == pytest.approx(np.linalg.norm(first.tau[use]) / first.tau[use].size)
 
 
-def test_standard_deviations_of_table_4_are_those_of_eq_10(study: Study, setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_deviations_of_table_4_are_those_of_eq_10(
+    study: Jaco2Study, setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a short record in place of the fourth: rows and inverse written out; one factor between methods."""
     short = setup.record(1)
     monkeypatch.setitem(setup.__dict__, "motions", (short,) * 5)
     problem = Problem(setup.base, (short,), setup.description.prior)
     estimates = {(4, name): study.methods[name].estimate(problem) for name in ("uls", "cls-1")}
-    case = Case("short", setup.base, setup.description.prior, estimates, {})
+    case = Jaco2Case("short", setup.base, setup.description.prior, estimates, {})
     use = ~short.mask
     W = np.asarray(setup.base.engine.regressor(short.q, short.dq, short.ddq))[use].reshape(-1, 70) @ np.linalg.pinv(setup.base.T)
     tau = short.tau[use].ravel()

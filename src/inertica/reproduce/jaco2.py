@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.bounded import (
     BoundedNearest,
@@ -46,16 +46,14 @@ from inertica.reproduce.jaco2_setup import (
     RECORDS,
     SHOWN,
     SHOWN_IDENTIFIED,
-    Case,
+    Jaco2Case,
     Scores,
     Setup,
 )  # fmt: skip
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, answered, compared, reported
-from inertica.reproduce.verdicts import Words
+from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 CRITERIA = {
     "physical_feasibility": "feasible (3)",
@@ -79,7 +77,7 @@ _PAIRS = tuple(column for m in METHODS for column in (m, f"{m} printed"))
 
 
 @dataclass(frozen=True)
-class Study:
+class Jaco2Study:
     """The study, ready to run.
 
     Args:
@@ -96,8 +94,8 @@ class Study:
     def methods(self) -> Mapping[str, Estimator]:
         """With their default options; the last link is known to reach the tool.  Covariances are the textbook's, as in the paper."""
         inside = ConsistentInside(reach=REACH, centre_reach=CENTRE_REACH, points=self.setup.points, hac=False)
-        found = (Cad(), Ols(hac=False), BoundedNearest(hac=False), FeasibleBounded(hac=False), inside)
-        return dict(zip(METHODS, found, strict=True))
+        solved = (Cad(), Ols(hac=False), BoundedNearest(hac=False), FeasibleBounded(hac=False), inside)
+        return dict(zip(METHODS, solved, strict=True))
 
     @cached_property
     def printed(self) -> Scores:
@@ -110,14 +108,14 @@ class Study:
         return out
 
     @cached_property
-    def plain(self) -> Case:
+    def plain(self) -> Jaco2Case:
         return self.case("without friction", self.setup.base, self.setup.description.prior)
 
     @cached_property
-    def rubbing(self) -> Case:
+    def rubbing(self) -> Jaco2Case:
         return self.case("with link-side friction", *self.setup.with_friction)
 
-    def case(self, name: str, base: BaseModel, prior: Parameters) -> Case:
+    def case(self, name: str, base: BaseModel, prior: Parameters) -> Jaco2Case:
         """Every method identified on every record, judged on all."""
         estimates, scores = {}, {}
         for i in RECORDS:
@@ -128,7 +126,7 @@ class Study:
             for k in RECORDS:
                 for m in METHODS:
                     scores[i, k, m] = errors(base, estimates[i, m].beta, self.setup.motions[k - 1], self.options.divisor)
-        return Case(name, base, prior, estimates, scores)
+        return Jaco2Case(name, base, prior, estimates, scores)
 
     def run(self) -> Reproduction:
         self.options.say("simulating five records")
@@ -154,7 +152,7 @@ class Study:
     def _draw(self, folder: Path) -> tuple[Path, ...]:
         return write_figures(self.setup, self.plain, self.printed, folder)
 
-    def criteria(self, case: Case, identified: int, method: str) -> dict[str, bool]:
+    def criteria(self, case: Jaco2Case, identified: int, method: str) -> dict[str, bool]:
         """The three yes/no rows of Table 5 on standard parameters.
 
         First moments: (6), the CoM inside the link's ellipsoid, for cls-3; (5), within the bounds around CAD, for the others.
@@ -179,21 +177,21 @@ class Study:
         spectra = [self.setup.singular_values(m) for m in self.setup.motions]
         for k, s in zip(RECORDS, spectra, strict=True):
             printed = stated["base_regressor_condition"]
-            said = Words(f"approximately {printed:g}", 0.8 * printed, 1.2 * printed)
-            rows.append(compared(f"setup: condition number of record {k}", said, float(s[0] / s[-1]), remark="designed so"))
+            claim = Words(f"approximately {printed:g}", 0.8 * printed, 1.2 * printed)
+            rows.append(compared(f"setup: condition number of record {k}", claim, float(s[0] / s[-1]), remark="designed so"))
         smallest = float(spectra[SHOWN - 1][-1])
         quantity = f"setup: smallest singular value of record {SHOWN}"
         rows.append(
             compared(quantity, stated["base_regressor_sigma_min"], smallest, why="it grows with the length of the record")
         )
         for k in RECORDS:
-            p, found = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
-            ratio, per_value = p[0] / p[1], found[0] / found[1]
-            said = Words(f"{ratio:.4f}", 0.8 * ratio, 1.2 * ratio)
-            rows.append(compared(f"setup: |tau| / N of record {k} in N m", said, per_value, why="lengths are whole periods"))
+            p, score = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
+            ratio, per_value = p[0] / p[1], score[0] / score[1]
+            claim = Words(f"{ratio:.4f}", 0.8 * ratio, 1.2 * ratio)
+            rows.append(compared(f"setup: |tau| / N of record {k} in N m", claim, per_value, why="lengths are whole periods"))
         return rows
 
-    def _error_rows(self, case: Case) -> list[Row]:
+    def _error_rows(self, case: Jaco2Case) -> list[Row]:
         rows = []
         for title, count, wanted in (
             ("uls has the smallest error on its identification record, of 5", _best_identified, (5, 5)),
@@ -202,18 +200,18 @@ class Study:
             ("cad has the largest error, of 25", _worst, (25, 25)),
         ):
             ours, printed = count(case.scores), count(self.printed)
-            said = Words(str(printed), *wanted) if wanted is not None else printed
-            rows.append(compared(f"Table 5, errors: {title}", said, ours, why=SIMULATED))
+            claim = Words(str(printed), *wanted) if wanted is not None else printed
+            rows.append(compared(f"Table 5, errors: {title}", claim, ours, why=SIMULATED))
         for method in METHODS:
             usable = [(i, k) for i, k in _order() if i != k and (i, k, method, "s_r") not in MISPRINTS]
             mean = float(np.mean([self.printed[i, k, method][1] for i, k in usable]))
             spread = float(np.std([case.scores[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             theirs = float(np.std([self.printed[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             quantity = f"Table 5, errors: mean s_r of {method} on validation records"
-            rows.append(compared(quantity, mean, case.mean(method), theirs, spread, rounding=5e-5, why=SIMULATED))
+            rows.append(compared(quantity, mean, case.mean(method), Doubt(theirs, spread, 5e-5), why=SIMULATED))
         return rows
 
-    def deviations(self, case: Case, method: str) -> Array:
+    def deviations(self, case: Jaco2Case, method: str) -> Array:
         """(43,) standard deviations of Table 4: eq. 10, chi2 of the method on its identification record, of all methods the same W.
 
         nu is the number of torque values less that of parameters.
@@ -229,7 +227,7 @@ class Study:
             half = D @ np.linalg.inv(np.linalg.qr(W, mode="r"))
         return np.asarray(np.sqrt(np.sum(half**2, axis=1) * float(miss @ miss) / (len(tau) - W.shape[1])))
 
-    def _deviation_rows(self, case: Case) -> list[Row]:
+    def _deviation_rows(self, case: Jaco2Case) -> list[Row]:
         """Of Table 4: how the columns of standard deviations compare, method by method and with each other."""
         printed = np.array(list(self.setup.published["table4"].values()), float)[:, 2::2]
         ours = np.column_stack([self.deviations(case, m) for m in METHODS[1:]])
@@ -237,18 +235,20 @@ class Study:
         for k, method in enumerate(METHODS[2:], start=1):
             p, o = (float(np.median(x[:, k] / x[:, 0])) for x in (printed, ours))
             quantity, remark = f"Table 4: standard deviations of {method} over those of uls", "one factor for all, as eq. 10 says"
-            rows.append(compared(quantity, p, o, rounding=0.005, why=SIMULATED, remark=remark))
+            rows.append(compared(quantity, p, o, Doubt(rounding=0.005), why=SIMULATED, remark=remark))
             here = SHOWN_IDENTIFIED
             error = self.printed[here, here, method][1] / self.printed[here, here, "uls"][1]
             quantity = f"Table 4: the same factor, printed, beside that of Table 5's errors, {method}"
-            rows.append(compared(quantity, p, error, rounding=0.02 * p, remark="so the printed deviations are those of eq. 10"))
+            rows.append(
+                compared(quantity, p, error, Doubt(rounding=0.02 * p), remark="so the printed deviations are those of eq. 10")
+            )
         ratio = printed[:, 0] / ours[:, 0]
         apart = float(np.exp(np.std(np.log(ratio))))
         quantity = "Table 4: standard deviations of uls, printed over ours (median)"
         rows.append(reported(quantity, float(np.median(ratio)), f"to within a factor of {apart:.2g} (one sigma)"))
         return [*rows, *self._value_rows(case)]
 
-    def _value_rows(self, case: Case) -> list[Row]:
+    def _value_rows(self, case: Jaco2Case) -> list[Row]:
         """Values of Table 4 that are near print: within two standard deviations of both, column by column."""
         C, rows = self.setup.printed_rows, []
         table = np.array(list(self.setup.published["table4"].values()), float)
@@ -260,9 +260,9 @@ class Study:
                 quantity = "Table 4: values of cad as printed, of 43"
                 rows.append(compared(quantity, 43, int(near.sum()), why="the catalog's links were made for them"))
                 continue
-            own = self.deviations(case, method)
-            near = np.abs(ours - table[:, 2 * k - 1]) <= 2.0 * np.hypot(table[:, 2 * k], own)
-            true = np.abs(ours - truth) <= 2.0 * own
+            deviations = self.deviations(case, method)
+            near = np.abs(ours - table[:, 2 * k - 1]) <= 2.0 * np.hypot(table[:, 2 * k], deviations)
+            true = np.abs(ours - truth) <= 2.0 * deviations
             remark = f"{int(true.sum())} are within two standard deviations of the robot that we simulated"
             quantity = f"Table 4: values of {method} within two standard deviations of print, of 43"
             rows.append(compared(quantity, 43, int(near.sum()), why=SIMULATED, remark=remark))
@@ -271,10 +271,10 @@ class Study:
     def _criteria_rows(self, held: Held) -> list[Row]:
         rows = []
         for key, title in CRITERIA.items():
-            for method, said in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
+            for method, criteria in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
                 count, ours = sum(held[i, method][key] for i in RECORDS), _always(held, key, method)
                 often = f"in {count} of 5 identifications"
-                rows.append(answered(f"Table 5, constraints: {title}, {method}", said, ours, why=often, remark=often))
+                rows.append(answered(f"Table 5, constraints: {title}, {method}", criteria, ours, why=often, remark=often))
         good = [m for m in METHODS if all(_always(held, key, m) for key in CRITERIA)]
         rows.append(compared("Table 5, constraints: satisfy all three", "cad, cls-3", ", ".join(good)))
         worst = [check_model(Parameters(self.plain.base.layout, self.plain.chi(i, "uls"))).inertia_matrix for i in RECORDS]
@@ -282,7 +282,7 @@ class Study:
         rows.append(compared(quantity, Words("may be", 0, 5), sum(w <= 0.0 for w in worst), remark="1000 poses each"))
         return rows
 
-    def _friction_rows(self, plain: Case, rubbing: Case) -> list[Row]:
+    def _friction_rows(self, plain: Jaco2Case, rubbing: Jaco2Case) -> list[Row]:
         rows = []
         for method in ("uls", "cls-3"):
             change = rubbing.mean(method) / plain.mean(method) - 1.0
@@ -298,7 +298,7 @@ class Study:
         rows.append(compared(quantity, Words("much higher", low=10.0), ratio, why=SIMULATED))
         return rows
 
-    def _table5(self, case: Case) -> tuple[Sheet, ...]:
+    def _table5(self, case: Jaco2Case) -> tuple[Sheet, ...]:
         """s_r and s apart, ours beside the printed ones."""
         sheets = []
         for figure, name, unit, factor in ((1, "s_r", "%", 100.0), (0, "s", "mN m", 1000.0)):
@@ -315,7 +315,7 @@ class Study:
             )
         return tuple(sheets)
 
-    def _friction_table(self, case: Case) -> Sheet:
+    def _friction_table(self, case: Jaco2Case) -> Sheet:
         columns = ("record", *(f"{m} {figure}" for m in METHODS for figure in ("s_r", "s")))
         rows = []
         for i, k in _order():
@@ -333,14 +333,14 @@ class Study:
             rows.append((title, *cells))
         return Sheet("Table 5, additional criteria, in all five identifications", ("criterion", *_PAIRS), tuple(rows))
 
-    def _table4(self, case: Case) -> tuple[Sheet, Sheet]:
+    def _table4(self, case: Jaco2Case) -> tuple[Sheet, Sheet]:
         """CAD once: the catalog's prior has the printed values to 0.1 %.  Values, then standard deviations."""
         C, rows = self.setup.printed_rows, []
-        found = {m: C @ case.chi(SHOWN_IDENTIFIED, m) for m in METHODS}
+        base_values = {m: C @ case.chi(SHOWN_IDENTIFIED, m) for m in METHODS}
         true = C @ self.setup.truth.values
         for r, (name, printed) in enumerate(self.setup.published["table4"].items()):
-            pairs = [x for m, p in zip(METHODS[1:], printed[1::2], strict=True) for x in (found[m][r], p)]
-            rows.append((name, *(f"{x:z.4f}" for x in (true[r], found["cad"][r], *pairs))))
+            pairs = [x for m, p in zip(METHODS[1:], printed[1::2], strict=True) for x in (base_values[m][r], p)]
+            rows.append((name, *(f"{x:z.4f}" for x in (true[r], base_values["cad"][r], *pairs))))
         columns = ("", "truth", "cad", *_PAIRS[2:])
         std, second = {m: self.deviations(case, m) for m in METHODS[1:]}, []
         for r, (name, printed) in enumerate(self.setup.published["table4"].items()):
@@ -391,7 +391,7 @@ def errors(base: BaseModel, beta: Array, motion: Motion, divisor: str = "values"
 
 def reproduce(options: Options) -> Reproduction:
     """Run the study."""
-    return Study(options).run()
+    return Jaco2Study(options).run()
 
 
 def _order() -> list[tuple[int, int]]:

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Estimate
 from inertica.estimators.consistent.bounded import link_ellipsoids
@@ -47,8 +47,6 @@ from inertica.robot.friction import Coulomb, Viscous
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 ROBOT = "jaco2"
 METHODS = ("cad", "uls", "cls-1", "cls-2", "cls-3")
@@ -202,7 +200,7 @@ def designed(number: int, description: Description | None = None) -> Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Jaco2Case:
     """All fits and errors with one model.
 
     Args:

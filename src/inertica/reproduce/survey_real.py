@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
@@ -35,8 +35,6 @@ from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.validation.residuals import Relative
 from inertica.validation.survey import mean_ratio
-
-Array = NDArray[np.float64]
 
 ROBOT, UNCOUPLED = "tx40_coupled", "tx40"
 RATE, CUTOFF, BORDER = 1000.0, 50.0, 50
@@ -92,9 +90,9 @@ class Real:
         (start, split), (_, end) = choices["fit"], choices["check"]
         if log.t[-1] < split + 0.5 * (end - split):
             raise InputError(f"{log.origin} ends at {log.t[-1]:g} s; the study fits {start:g} to {split:g} s and checks the rest")
-        moved = replace(log, signals={**log.signals, "q": log.need("q") + np.deg2rad(choices["zero"])})
-        whole = prepare(moved, Recipe(filter=named_filter(FILTERED, CUTOFF, moved.rate), border=0, standstill=None))
-        thin = _thinned(moved)
+        shifted = replace(log, signals={**log.signals, "q": log.need("q") + np.deg2rad(choices["zero"])})
+        whole = prepare(shifted, Recipe(filter=named_filter(FILTERED, CUTOFF, shifted.rate), border=0, standstill=None))
+        thin = _thinned(shifted)
         motions = {name: _prepared(thin.sliced(start, split), name) for name in BOTH}
         check = _prepared(thin.sliced(split, end), FILTERED)
         return cls(description, base_model(description.layout), motions, check, Sampled(whole.t, whole.q, interpolation="cubic"))
@@ -111,7 +109,7 @@ class Real:
         """(b,) filtered ordinary least squares, from which iterations begin."""
         return method("ols").estimate(self.problem(self.motions[FILTERED])).beta
 
-    def fitted(self, name: str, chosen: str, options: Mapping[str, str], slower: float = 1.0) -> Fitted:
+    def fitted(self, name: str, chosen: str, options: Mapping[str, str], slower: float = 1.0) -> RecordFit:
         """One method on the first part of the record."""
         estimator: Estimator = with_options(method(name), options)
         loop = None
@@ -123,11 +121,11 @@ class Real:
         label = name + ("_f" if chosen == FILTERED else "")
         begun = time.process_time()
         try:
-            found = estimator.estimate(self.problem(self.motions[chosen], loop), np.random.default_rng(0))
+            estimate = estimator.estimate(self.problem(self.motions[chosen], loop), np.random.default_rng(0))
         except InerticaError as error:
-            return Fitted(label, None, None, np.inf, time.process_time() - begun, str(error))
+            return RecordFit(label, None, None, np.inf, time.process_time() - begun, str(error))
         seconds = time.process_time() - begun
-        return Fitted(label, found, self.residual(found.beta), self.d_q(found.beta), seconds, "")
+        return RecordFit(label, estimate, self.residual(estimate.beta), self.d_q(estimate.beta), seconds, "")
 
     def torque(self, beta: Array) -> Array:
         """(N, n) the model's torque along the part that was not fitted."""
@@ -162,7 +160,7 @@ class Residual:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class RecordFit:
     """What a method found.
 
     Args:

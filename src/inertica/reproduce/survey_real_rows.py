@@ -12,7 +12,7 @@ import numpy as np
 from inertica.physical.check import check_model
 from inertica.reproduce.drawing import write_drawings
 from inertica.reproduce.rows import REPORTED, Options, Row, Sheet, judged
-from inertica.reproduce.survey_real import CUTOFF, LONG, METHODS, ROBOT, SIMULATED, SLOWER, UNCOUPLED, Fitted, Real
+from inertica.reproduce.survey_real import CUTOFF, LONG, METHODS, ROBOT, SIMULATED, SLOWER, UNCOUPLED, Real, RecordFit
 from inertica.robot.layout import Parameters
 
 CASE = "real TX40"
@@ -31,7 +31,7 @@ ABSENT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class RecordStudy:
     """What was found.
 
     Args:
@@ -42,27 +42,27 @@ class Study:
     """
 
     real: Real
-    fits: Mapping[str, Fitted]
-    uncoupled: Fitted
-    slower: Mapping[str, Fitted]
+    fits: Mapping[str, RecordFit]
+    uncoupled: RecordFit
+    slower: Mapping[str, RecordFit]
 
 
-def studied(options: Options) -> Study:
+def studied(options: Options) -> RecordStudy:
     """All methods on the record; the short form leaves out those that take longest."""
     assert options.record is not None
     real = Real.of(options.record)
-    fits: dict[str, Fitted] = {}
-    for name, filters, given in (*METHODS, *(() if options.quick else LONG)):
+    fits: dict[str, RecordFit] = {}
+    for name, filters, method_options in (*METHODS, *(() if options.quick else LONG)):
         for chosen in filters:
             options.say(f"record: {name}, filter {chosen}")
-            found = real.fitted(name, chosen, given)
-            fits[found.label] = found
+            fit = real.fitted(name, chosen, method_options)
+            fits[fit.label] = fit
     uncoupled = Real.of(options.record, UNCOUPLED).fitted("ols", "butterworth", {})
     slower = {name: real.fitted(name, "none", SIMULATED, SLOWER) for name in SHOWN}
-    return Study(real, fits, uncoupled, slower)
+    return RecordStudy(real, fits, uncoupled, slower)
 
 
-def about(study: Study) -> tuple[str, ...]:
+def about(study: RecordStudy) -> tuple[str, ...]:
     real = study.real
     return (
         f"section 9.5: {real.motions['none'].log.duration:.1f} s of a record of a real TX40 are fitted, the next "
@@ -73,7 +73,7 @@ def about(study: Study) -> tuple[str, ...]:
     )
 
 
-def rows(study: Study) -> Iterator[Row]:
+def rows(study: RecordStudy) -> Iterator[Row]:
     """Printed statements and ours."""
     real, fits = study.real, study.fits
     coupled, plain = fits["ols_f"], study.uncoupled
@@ -94,11 +94,11 @@ def rows(study: Study) -> Iterator[Row]:
               judged(fits["clie"].size < fits["cloe"].size))  # fmt: skip
     yield Row(f"{CASE}: OLS without and with the filter", "better with", _percent(fits["ols"].size, coupled.size),
               judged(coupled.size < fits["ols"].size))  # fmt: skip
-    moved = {name: study.slower[name].size for name in SHOWN}
+    errors_slower = {name: study.slower[name].size for name in SHOWN}
     for name in SHOWN:
-        worse = moved[name] > NEAR * fits[name].size
-        said = f"{_percent(fits[name].size)} -> {_percent(moved[name])}"
-        yield Row(f"{CASE}: {name} with gains of a tenth", "biased, may diverge", said, judged(worse, "" if worse else UNMOVED))
+        worse = errors_slower[name] > NEAR * fits[name].size
+        change = f"{_percent(fits[name].size)} -> {_percent(errors_slower[name])}"
+        yield Row(f"{CASE}: {name} with gains of a tenth", "biased, may diverge", change, judged(worse, "" if worse else UNMOVED))
     for name in (*(f"{x}_f" for x in ("ml", "adann", "htrnn")), *FILTERS):
         if name in fits:
             size = _percent(fits[name].size)
@@ -110,7 +110,7 @@ def rows(study: Study) -> Iterator[Row]:
     yield Row("Figure 10, real RV2SQ: torques", "torques drawn, no number", None, f"{REPORTED}: a record is not at hand here")
 
 
-def sheet(study: Study) -> Sheet:
+def sheet(study: RecordStudy) -> Sheet:
     """Figures of merit of every method on the part of the record that was not fitted."""
     heads = (
         "method",
@@ -125,7 +125,7 @@ def sheet(study: Study) -> Sheet:
     return Sheet("real TX40, part not fitted", heads, tuple(_line(study.real, fit) for fit in study.fits.values()))
 
 
-def _line(real: Real, fit: Fitted) -> tuple[str, ...]:
+def _line(real: Real, fit: RecordFit) -> tuple[str, ...]:
     if fit.residual is None or fit.estimate is None:
         return (fit.label, fit.error, *("" for _ in range(real.check.n + 5)))
     r = fit.residual
@@ -134,7 +134,7 @@ def _line(real: Real, fit: Fitted) -> tuple[str, ...]:
     return (fit.label, *shown, str(fit.estimate.iterations), f"{fit.seconds:.2g}", "yes" if _possible(real, fit) else "no")
 
 
-def _possible(real: Real, fit: Fitted) -> bool:
+def _possible(real: Real, fit: RecordFit) -> bool:
     """Whether links could exist: those of a consistent method, else the ones nearest the prior."""
     assert fit.estimate is not None
     chi, prior = fit.estimate.chi, real.description.prior
@@ -145,12 +145,12 @@ def _possible(real: Real, fit: Fitted) -> bool:
     )
 
 
-def write_figures(study: Study, folder: Path) -> tuple[Path, ...]:
+def write_figures(study: RecordStudy, folder: Path) -> tuple[Path, ...]:
     """Figure 9; one panel per joint."""
     return write_drawings(folder, [("figure_9_real_tx40", (7.0, 8.0), lambda f: _figure_9(f, study))])
 
 
-def _figure_9(figure: Any, study: Study) -> None:
+def _figure_9(figure: Any, study: RecordStudy) -> None:
     real = study.real
     use = ~real.check.mask
     t = real.check.t[use]
@@ -158,10 +158,15 @@ def _figure_9(figure: Any, study: Study) -> None:
     for j, ax in enumerate(axes):
         ax.plot(t, real.check.tau[use, j], color=GREY, lw=0.6, label="measured")
         for name in SHOWN:
-            found = study.fits[name].estimate
-            if found is not None:
+            estimate = study.fits[name].estimate
+            if estimate is not None:
                 ax.plot(
-                    t, real.torque(found.beta)[use, j], color=COLOURS[name], lw=1.0, ls="-" if name == "iv" else "--", label=name
+                    t,
+                    real.torque(estimate.beta)[use, j],
+                    color=COLOURS[name],
+                    lw=1.0,
+                    ls="-" if name == "iv" else "--",
+                    label=name,
                 )
         ax.set_ylabel(f"joint {j + 1} / N m", fontsize="small")
     axes[-1].set_xlabel("time / s")
@@ -172,6 +177,6 @@ def _percent(*sizes: float) -> str:
     return " / ".join("no estimate" if not np.isfinite(x) else f"{100 * x:.3g} %" for x in sizes)
 
 
-def _joints(fit: Fitted) -> str:
+def _joints(fit: RecordFit) -> str:
     values: Sequence[float] = () if fit.residual is None else fit.residual.relative.per_joint
     return " ".join(f"{100 * x:.3g}" for x in values) + " %"

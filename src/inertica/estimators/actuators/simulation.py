@@ -82,8 +82,8 @@ class Runs:
 
     def with_records(self, records: Sequence[Record], **changes: object) -> Runs:
         """The same joints on other records, or simulated otherwise; what is compiled stays."""
-        kept = {name: getattr(self, name) for name in ("finest", "hold", "standstill", "richer", "links")}
-        parts: dict[str, object] = kept | changes
+        names = ("finest", "hold", "standstill", "richer", "links")
+        parts: dict[str, object] = {name: getattr(self, name) for name in names} | changes
         other = Runs(self.robot, parts.pop("links"), records, self.target, **parts)  # type: ignore[arg-type]
         if other._model.loop == self._model.loop:
             other._model = self._model

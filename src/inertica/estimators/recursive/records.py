@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -280,8 +279,3 @@ def drive_noises(problem: Problem) -> Array:
         ]
         variances.append(MAD * np.median(np.abs(left), axis=1) / FOURTH)
     return np.maximum(np.minimum(raw, np.sqrt(np.mean(np.square(variances), axis=0))), least)
-
-
-def memory_of(transition: Transition) -> Mapping[str, Array]:
-    """What a controller remembers at first: nothing."""
-    return {name: np.zeros(transition.n) for name in transition.memory}

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
@@ -32,8 +32,6 @@ from inertica.robot.control import LAWS
 from inertica.robot.description import Description
 from inertica.workflow.identify.inputs import LogLike, described, read_one
 from inertica.workflow.loop.loop_rows import Fitted, Signals, fitted
-
-Array = NDArray[np.float64]
 
 POOR = 0.2
 """Relative residual above which a joint's law is none of those known."""
@@ -86,8 +84,8 @@ class LoopFit:
     @property
     def loop(self) -> ControlLoop:
         usual = {name: np.full(len(self.joints), value) for name, value in LAWS[self.law].usual}
-        found = {name: np.array([j.gains[name] for j in self.joints]) for name in self.joints[0].gains}
-        return ControlLoop(self.law, self.rate, usual | found)
+        gains = {name: np.array([j.gains[name] for j in self.joints]) for name in self.joints[0].gains}
+        return ControlLoop(self.law, self.rate, usual | gains)
 
     def card(self) -> dict[str, object]:
         """The `loop:` section of a robot card."""
@@ -124,14 +122,14 @@ def fit_loop(
         raise InputError(f"unknown law '{law}' to fit; valid are: {', '.join(known)}")
     if len(references) not in (0, 1, len(logs)):
         raise InputError(f"{len(references)} reference trajectories for {len(logs)} logs; state one, or one each")
-    own = [references[min(k, len(references) - 1)] if references else None for k in range(len(logs))]
-    parts = [Signals(description, log, cutoff or usual_cutoff(recorded), r) for log, r in zip(recorded, own, strict=True)]
+    by_log = [references[min(k, len(references) - 1)] if references else None for k in range(len(logs))]
+    parts = [Signals(description, log, cutoff or usual_cutoff(recorded), r) for log, r in zip(recorded, by_log, strict=True)]
     used = rate or float(np.mean([p.motion.rate for p in parts]))
     fits = {name: [fitted(name, parts, j, used) for j in range(description.robot.n)] for name in ([law] if law else known)}
     size = np.linalg.norm(np.concatenate([p.tau[p.use] for p in parts]), axis=0)
     residuals = {
-        name: float(np.linalg.norm([f[2] * s for f, s in zip(found, size, strict=True)]) / np.linalg.norm(size))
-        for name, found in fits.items()
+        name: float(np.linalg.norm([f[2] * s for f, s in zip(of_law, size, strict=True)]) / np.linalg.norm(size))
+        for name, of_law in fits.items()
     }
     best = min((name for name in fits if law or _shown(name, fits[name])), key=lambda name: residuals[name])
     J = _inertia(description, parts)
@@ -141,9 +139,9 @@ def fit_loop(
     return LoopFit(best, used, joints, residuals, parts[0].source, _warnings(joints, rate, parts, residuals))
 
 
-def _shown(law: str, found: Sequence[Fitted]) -> bool:
+def _shown(law: str, joints: Sequence[Fitted]) -> bool:
     """Whether the log shows the integral of a law, if it has one: with ki = 0 it is another law, which fits as well."""
-    return not LAWS[law].integrated or any(values[2] > INTEGRATES * std[2] for values, std, _ in found)
+    return not LAWS[law].integrated or any(values[2] > INTEGRATES * std[2] for values, std, _ in joints)
 
 
 def _joint(law: str, name: str, values: Array, std: Array, residual: float, J: float) -> JointLoop:
@@ -151,11 +149,11 @@ def _joint(law: str, name: str, values: Array, std: Array, residual: float, J: f
     gains = kind.gains_of((float(values[0]), float(std[0])), (float(values[1]), float(std[1])))
     if kind.integrated:
         gains[kind.integrated] = (float(values[2]), float(std[2]))
-    found = {k: g[0] for k, g in gains.items()}
-    stiffness, damping = (float(x) for x in kind.stiffness_damping({k: np.asarray(v) for k, v in found.items()}))
+    first_gains = {k: g[0] for k, g in gains.items()}
+    stiffness, damping = (float(x) for x in kind.stiffness_damping({k: np.asarray(v) for k, v in first_gains.items()}))
     wn = float(np.sqrt(max(stiffness, 0.0) / J))
     zeta = damping / (2.0 * wn * J) if wn > 0.0 else float("nan")
-    return JointLoop(name, found, {k: g[1] for k, g in gains.items()}, wn, zeta, residual)
+    return JointLoop(name, first_gains, {k: g[1] for k, g in gains.items()}, wn, zeta, residual)
 
 
 def _inertia(description: Description, parts: Sequence[Signals]) -> Array:

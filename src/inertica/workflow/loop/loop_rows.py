@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.estimators.covariance import correlation_time
@@ -27,8 +27,6 @@ from inertica.preprocessing.resample import interpolant
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 Fitted = tuple[Array, Array, float]
 """Coefficients of position error and velocity (error), then ki where the law integrates; their standard deviations; the residual."""
