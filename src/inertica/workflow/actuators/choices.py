@@ -111,8 +111,8 @@ def with_friction(group: Group, notes: list[str], names: Sequence[str], say: Say
     say("friction by speed and load")
     joints = sorted({k for _, k in extra})
     folds = [_fold(plain, begin, extra, half) for half in (0, 1)]
-    kept = [k for k in joints if sum(fold[k] for fold in folds) > 0.0]
-    extra = [(name, k) for name, k in extra if k in kept]
+    better = [k for k in joints if sum(fold[k] for fold in folds) > 0.0]
+    extra = [(name, k) for name, k in extra if k in better]
     if not extra:
         return group
     fuller = continued(_richer(plain, begin, extra), floor)

@@ -111,18 +111,11 @@ def fitted_group(
     pieces = short_pieces(robot, links, parts, candidates)
     begin = best_start(runs.with_records(pieces), candidates, floor)
     free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
-<<<<<<< HEAD
     runs, progress = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE)), prefixed(joints, say)
     early = fit(runs.with_records(pieces), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
-    found = continued(replace(early, runs=runs, starts=first_states(runs)), floor, say=progress)
-    _check_explained(found, [setup.names[j] for j in joints], joints)
-    return Group(joints, found)
-=======
-    runs = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE))
-    fitted_values = fit(runs, free, begin, floor, setup.links_std[list(joints)], say=prefixed(joints, say))
-    _check_explained(fitted_values, [setup.names[j] for j in joints], joints)
-    return Group(joints, fitted_values)
->>>>>>> main
+    whole = continued(replace(early, runs=runs, starts=first_states(runs)), floor, say=progress)
+    _check_explained(whole, [setup.names[j] for j in joints], joints)
+    return Group(joints, whole)
 
 
 def refined(group: Group, say: Say) -> Group:

@@ -120,12 +120,8 @@ def actuators(
         logs=tuple(_by_log(fitted)),
         warnings=(*in_words(findings, setup.names), *judged.warnings_of(setup, evidence)),
         notes=tuple(notes),
-<<<<<<< HEAD
-        links=links_found(setup, told),
-        constant_friction=judged.constant_friction(values, told),
-=======
         links=links_found(setup, evidence),
->>>>>>> main
+        constant_friction=judged.constant_friction(values, evidence),
     )
     for sentence in result.warnings:
         warnings.warn(sentence, ModelWarning, stacklevel=2)

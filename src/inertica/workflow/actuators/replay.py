@@ -75,11 +75,16 @@ def replay(
             continue
         group, of_group = branch(description.robot, joints), [part.joints(joints) for part in parts]
         servos, chosen = values.joints(list(joints)), links[list(joints)].ravel()
-<<<<<<< HEAD
-        runs = Runs(group, chosen, own, target, longest_step(group, chosen, own, [servos], FINE), hold, standstill, servos.richer)
-=======
-        runs = Runs(group, chosen, of_group, target, longest_step(group, chosen, of_group, [servos], FINE), hold, standstill)
->>>>>>> main
+        runs = Runs(
+            group,
+            chosen,
+            of_group,
+            target,
+            longest_step(group, chosen, of_group, [servos], FINE),
+            hold,
+            standstill,
+            servos.richer,
+        )
         for k, start in enumerate(first_states(runs)):
             q[k][:, list(joints)] = runs.positions(k, servos, start)
     return _compared(description, parts, q)

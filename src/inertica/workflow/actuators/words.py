@@ -35,14 +35,9 @@ SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known 
 def sentences(combinations: Sequence[Combination], names: Sequence[str]) -> list[str]:
     """What the logs do not tell, one sentence for all joints of which the same is true."""
     kinds: dict[tuple[str, ...], list[int]] = {}
-<<<<<<< HEAD
     together: dict[str, list[str]] = {}
     scattered: dict[str, list[int]] = {}
-    for c in found:
-=======
-    together: list[str] = []
     for c in combinations:
->>>>>>> main
         joints = list(dict.fromkeys(c.joints))
         quantities = list(dict.fromkeys(c.quantities))
         if len(c.quantities) == 1:

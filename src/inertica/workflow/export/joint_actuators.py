@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-<<<<<<< HEAD
-from numpy.typing import ArrayLike, NDArray
-=======
->>>>>>> main
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.errors import FileError, InputError
 from inertica.estimators.actuators.values import QUANTITIES, RICHER, ActuatorValues
@@ -171,19 +169,12 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
     # joints that no log moves have no gains; their entries hold a number that means nothing
     seen = np.array([joint.kp.label != UNSEEN for joint in result.joints])
     values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
-<<<<<<< HEAD
     extra = np.array(result.constant_friction or values.coulomb) - values.coulomb
-    own = JointActuators(
+    actuators = JointActuators(
         description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}",
         extra_friction=extra,
     )  # fmt: skip
-    return own.with_values(constant(values, extra))
-=======
-    actuators = JointActuators(
-        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}"
-    )
-    return actuators.with_values(values)
->>>>>>> main
+    return actuators.with_values(constant(values, extra))
 
 
 def _plain_links(description: Description) -> Parameters:
