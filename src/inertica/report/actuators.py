@@ -107,19 +107,10 @@ def quantity_cells(quantity: Quantity) -> list[str]:
 def _values(result: ActuatorsResult) -> Sequence[str]:
     out = []
     for name, kind in QUANTITIES.items():
-        found = [(joint.name, getattr(joint, name)) for joint in result.joints]
-        if kind.optional is not None and all(q.label == UNSEEN for _, q in found):
+        quantities = [(joint.name, getattr(joint, name)) for joint in result.joints]
+        if kind.optional is not None and all(q.label == UNSEEN for _, q in quantities):
             continue
-        rows = [
-            [
-                joint,
-                number(q.value),
-                NONE if q.std is None else number(q.std, 2),
-                NONE if q.interval is None else span(*q.interval),
-                q.label,
-            ]
-            for joint, q in found
-        ]
+        rows = [[joint, *quantity_cells(q)] for joint, q in quantities]
         columns = ("joint", "value", "+-", "95 % interval", "label")
         out.append(html.table(f"{kind.words[0].upper()}{kind.words[1:]} in {kind.unit}", columns, rows, right=("value", "+-")))
     return out

@@ -35,7 +35,7 @@ SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known 
 def sentences(combinations: Sequence[Combination], names: Sequence[str]) -> list[str]:
     """What the logs do not tell, one sentence for all joints of which the same is true."""
     kinds: dict[tuple[str, ...], list[int]] = {}
-    together: dict[str, list[str]] = {}
+    together: dict[str, list[int]] = {}
     scattered: dict[str, list[int]] = {}
     for c in combinations:
         joints = list(dict.fromkeys(c.joints))

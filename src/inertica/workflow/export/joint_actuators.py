@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
@@ -120,7 +119,7 @@ class JointActuators:
         return out
 
 
-def constant(values: ActuatorValues, extra: ArrayLike) -> ActuatorValues:
+def constant(values: ActuatorValues, extra: Array | float) -> ActuatorValues:
     """The same with a constant N m of dry friction in place of what depends on speed and load."""
     return values.changed(coulomb=values.coulomb + extra, stribeck=0.0, stribeck_speed=np.inf, load_friction=0.0)
 
