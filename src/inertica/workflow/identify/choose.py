@@ -262,7 +262,7 @@ def decide_prior(draft: Draft, _: Say) -> Draft:
     """What is fitted: all of the data, with prior values that can be used and the constraints that the card states."""
     inputs, part, seen = draft.inputs, draft.inputs.part, draft.motions
     prior, replaced = usable_prior(draft.description)
-    description = replace(draft.description, prior=weighed(prior, seen))
+    description = draft.description.with_prior(weighed(prior, seen))
     base, known = _base(description, draft.base), stated(description)
     motions = seen if part.whole else tuple(prepare(log, draft.recipe) for log in inputs.logs)
     references = draft.settings.references[: len(motions)]
