@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,10 @@ def _numbers(option: str, word: str | None) -> list[float] | None:
     if word is None:
         return None
     try:
-        return [float("nan") if part.strip() == "-" else float(part) for part in word.split(",")]
+        values = [None if part.strip() == "-" else float(part) for part in word.split(",")]
+        understood = all(x is None or isfinite(x) for x in values)
     except ValueError:
-        raise InputError(f"--{option} takes numbers separated by commas, - for one that is not known; not '{word}'") from None
+        understood = False
+    if not understood:
+        raise InputError(f"--{option} takes numbers separated by commas, - for one that is not known; not '{word}'")
+    return [nan if x is None else x for x in values]

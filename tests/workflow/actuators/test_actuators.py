@@ -163,6 +163,29 @@ def test_bad_logs_end_in_a_sentence(leg: tuple) -> None:
         ia.actuators(path, [fitted], kp=-1.0)
 
 
+def test_commands_of_impossible_size_and_names_of_no_joint(leg: tuple) -> None:
+    path, _, log, _ = leg
+    with pytest.raises(ia.InputError, match=r"position target reaches .* a size that cannot be computed with"):
+        ia.actuators(path, [bad(leg, qr=1e300 * log.signals["qr"])])
+    for name in ("²", "9" * 5000):
+        with pytest.raises(ia.InputError, match="has no joint"):
+            ia.actuators(path, [log], links=[name])
+
+
+@pytest.mark.parametrize("word", ["nan", "1,inf,2", "", "1;2"])
+def test_gains_are_numbers(leg: tuple, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["actuators", str(leg[0]), "none.csv", "--kp", word]) == 2
+    assert "--kp takes numbers" in capsys.readouterr().err
+
+
+def test_a_result_over_a_file(found: ActuatorsResult, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in ("file", "file/below"):
+        with pytest.raises(ia.InputError, match="the folder cannot be written"):
+            found.save(tmp_path / place)
+    assert (tmp_path / "file").read_text() == "x"
+
+
 def test_command_line(leg: tuple, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, servos, fitted, _ = leg
     log = tmp_path / "run.csv"

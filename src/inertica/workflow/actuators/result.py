@@ -14,7 +14,7 @@ from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.errors import FileError
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
-from inertica.writing import write_whole
+from inertica.writing import make_folder, write_whole
 
 RESULT = "result.json"
 FORMAT = "inertica actuators 1"
@@ -226,7 +226,7 @@ class ActuatorsResult:
     def save(self, folder: str | Path) -> Path:
         """Writes `result.json` into a folder, which is made where it is not there."""
         path = Path(folder) / RESULT
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_whole(path, json.dumps(plain(self.document()), indent=1, allow_nan=False) + "\n")
         return path
 
