@@ -8,7 +8,7 @@ different, nothing at all, or the same placeholder on every link.  Distances are
 on the cone (entropic, strengths 0.01 to 1000; a few Riemannian).  One problem in five states constraints (total mass, symmetric
 links, centres of mass, equations), one in fifteen of them such that they contradict each other.
 
-Arguments of every result: does it keep every constraint (measured, to 1e-8 of a body's size), and is it proven to be within 0.1 standard
+Asked of every result: does it keep every constraint (measured, to 1e-8 of a body's size), and is it proven to be within 0.1 standard
 deviations of the optimum (`Outcome.gap` <= 0.01)?  Contradictions must be named.  `--intervals` asks for intervals of
 every parameter, too: none may fail or leave out its estimate.  Rows: `ours` is the share in percent, `peer` the 100 that is asked for;
 times are milliseconds of this run, against the median.

@@ -8,39 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from inertica.documents import KIND, Derived, plain
-from inertica.workflow.identify.reasons import Reason, Stated, Words
+from inertica.workflow.identify.reasons import Alternative, Reason, Stated, Words
 
 Say = Callable[[str], None]
 """Where progress goes."""
 
 WORTH = 0.005
 """A richer model must lower the squared prediction error by this share, and by one standard error over the folds."""
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One thing that could have been chosen.
-
-    Args:
-        name: in words.
-        score: relative prediction error on data left out, or what the decision compares.
-        taken: whether it was chosen.
-        group: what it is a candidate for, such as a joint; empty for the decision as a whole.
-        number, unit: of a candidate that is a number, to be drawn along an axis.
-        series: which curve such a number belongs to.
-    """
-
-    name: str
-    score: float
-    taken: bool = False
-    group: str = ""
-    number: float | None = None
-    unit: str = ""
-    series: str = ""
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.group}: {self.name}" if self.group else self.name
 
 
 def candidates(scores: Mapping[str, float], *taken: str) -> tuple[Alternative, ...]:

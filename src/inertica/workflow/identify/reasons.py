@@ -7,20 +7,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from inertica.documents import OneOfKinds
 from inertica.estimators.structure.bandwidth import BandGain
 from inertica.guard import Comparison
 
-if TYPE_CHECKING:
-    from inertica.workflow.identify.choice import Choice
+
+@dataclass(frozen=True)
+class Alternative:
+    """One thing that could have been chosen.
+
+    Args:
+        name: in words.
+        score: relative prediction error on data left out, or what the decision compares.
+        taken: whether it was chosen.
+        group: what it is a candidate for, such as a joint; empty for the decision as a whole.
+        number, unit: of a candidate that is a number, to be drawn along an axis.
+        series: which curve such a number belongs to.
+    """
+
+    name: str
+    score: float
+    taken: bool = False
+    group: str = ""
+    number: float | None = None
+    unit: str = ""
+    series: str = ""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.group}: {self.name}" if self.group else self.name
+
+
+class Decided(Protocol):
+    """What a reason needs of the choice that it belongs to."""
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def candidates(self) -> tuple[Alternative, ...]: ...
+
+    @property
+    def disagreement(self) -> bool: ...
 
 
 class Reason(OneOfKinds):
     """Why something was decided."""
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         """The sentence of a choice with this reason."""
         raise NotImplementedError
 
@@ -31,7 +67,7 @@ class Words(Reason):
 
     text: str
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         return self.text
 
 
@@ -39,7 +75,7 @@ class Words(Reason):
 class Stated(Reason):
     """The user fixed it."""
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         return f"{choice.value}: given, not chosen"
 
 
@@ -62,7 +98,7 @@ class Outliers(Reason):
         "data do not decide"
     )
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         count = f"{100 * self.share:.2g} % of the residuals lie beyond {self.beyond:g} robust standard deviations"
         if not self.left_out:
             return f"{choice.value}: {count}, too few to ask for a robust method; {self.ALWAYS}"
@@ -89,7 +125,7 @@ class HeldMasses(Reason):
     held: bool
     compared: Comparison
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         if self.held:
             far = f"data that do not decide it had taken it by more than a factor {self.far:g}"
             return f"{choice.value}, from which {far}: {self.compared.sentence}"
@@ -103,7 +139,7 @@ class RoundedFriction(Reason):
     rounded: bool
     compared: Comparison
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         if self.rounded:
             return (
                 f"predictions round the jump of dry friction, tanh(velocity / width): {choice.value}; {self.compared.sentence}; "
@@ -120,7 +156,7 @@ class CorrectedPredictions(Reason):
     corrected: bool
     compared: Comparison
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         if self.corrected:
             return (
                 f"predictions add to the base parameters what no physically consistent links explain ({choice.value}): "
@@ -135,7 +171,7 @@ class FollowsPosition(Reason):
 
     compared: Comparison
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         shares = ", ".join(f"{100 * term.score:.2g} % on {term.group}" for term in choice.candidates)
         return (
             f"{choice.value}: torque that depends on position and that no link near the model's explains (cables, hoses, springs, a "
@@ -177,7 +213,7 @@ class Friction(Reason):
     refused: Piece | None
     compared: Comparison
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         usual = min(self.tried.values())
         more = {name: errors for name, errors in self.tried.items() if errors > usual}
         names = ", ".join(name for name in self.tried if name not in more) + (f" (and {', '.join(more)})" if more else "")
@@ -219,7 +255,7 @@ class BandwidthOfFit(Reason):
     left_out: float
     settings: int
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         why = f"the positions move below {self.band:.3g} Hz, so the search began at {self.begin:.3g} Hz"
         if (g := self.gain) is not None and g.near_one:
             why += f" and went on to {self.widest:.3g} Hz, where the rate or the noise floor of the position ends it"
@@ -241,7 +277,7 @@ class BandwidthOfFit(Reason):
 class StatedCutoff(Reason):
     """The user fixed the cut-off; data left out choose where velocity comes from."""
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         each = {c.name: f"{100 * c.score:.3g} %" for c in choice.candidates}
         chosen = next(c.name for c in choice.candidates if c.taken)
         others = ", ".join(f"{score} ({name})" for name, score in each.items() if name != chosen)
@@ -264,7 +300,7 @@ class EveryRow(Reason):
     compared: Comparison | None
     usual: Reason | None = None
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         why = f"rows away from reversals and rest hold, below {self.below:.3g} Hz, only {100 * self.share:.2g} % of the squared torque"
         if self.compared is None:
             score = next(c.score for c in choice.candidates if c.taken)
@@ -286,7 +322,7 @@ class RefinedShapes(Reason):
     gain: float
     open: bool
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         explained = f"other values explain {100 * self.gain:.2g} % of the squared error"
         out = f"{choice.value}: separable least squares over all joints; {explained}"
         more = "; the log does not tell those that are as stated: a factor of seven or more between their ends, or no end at all"
@@ -305,7 +341,7 @@ class SharedBandwidth(Reason):
     each: tuple[float, ...]
     of_result: float | None
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         sets = ", ".join(f"{f:.3g}" for f in self.each)
         out = f"{choice.value}: measured torque follows from the motion up to {sets} Hz in the sets of records"
         out += f", up to {self.of_result:.3g} Hz in the result" if self.of_result is not None else ""
@@ -335,7 +371,7 @@ class Widening(Reason):
     no_bias: bool
     others: bool
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         where = " on the stretches that choices were made on" if self.in_part else ""
         if self.simulated:
             taken = "no bias beyond noise shows there"
@@ -364,7 +400,7 @@ class LoadWidening(Reason):
     records: float
     why_not: str
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: Decided) -> str:
         why = f"; no bias was corrected, since {self.why_not}" if self.why_not else ""
         wider = f"{self.median:.2f} times as wide as noise alone would make them (median)"
         more = (
