@@ -29,6 +29,7 @@ from inertica.logs.slices import split_slice
 from inertica.logs.stamps import with_whole_stamps
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
+from inertica.robot.floating import require_fixed_base
 
 _NEEDED = ("q", "dq", "theta", "dtheta", "tau", "taum", "i")
 """Signals whose missing values mask a sample; references and accelerations are extras."""
@@ -66,6 +67,8 @@ def _table(path: Path, options: ReadOptions) -> Table:
 
 def log_of(table: Table, description: Description | None, options: ReadOptions) -> Log:
     """The log of a table, with the options completed by the description."""
+    if description is not None:
+        require_fixed_base(description.robot, "reading a log")
     if table.rows < 2:
         raise FileError(table.path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
     log = _assemble(table if "t" in options.column_map else with_whole_stamps(table), description, options)

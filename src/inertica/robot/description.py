@@ -27,6 +27,7 @@ class Source:
         root, tip, joints: the sub-chain that was selected.
         movable: all joints of the model file that move, in its order; empty where no selection is possible.
         sliding: those of them that slide.
+        floating: whether the base moves freely.
     """
 
     format: str
@@ -37,6 +38,12 @@ class Source:
     joints: tuple[str, ...] | None = None
     movable: tuple[str, ...] = ()
     sliding: tuple[str, ...] = ()
+    floating: bool = False
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What `reduce` and writers are told of the part of the file that was selected."""
+        return {"root": self.root, "tip": self.tip, "joints": self.joints, "floating": self.floating}
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,9 @@ class Description:
     def __repr__(self) -> str:
         friction = "stated" if self.friction_stated else "left to identification"
         values = f"{self.layout.size} parameters ({self.prior.origin})"
-        return f"Description({self.name}: {self.robot.n} joints, {values}, friction {friction}, from {self.source.path.name})"
+        return (
+            f"Description({self.name}: {self.robot.driven} joints, {values}, friction {friction}, from {self.source.path.name})"
+        )
 
     def _repr_html_(self) -> str:
         return titled(repr(self), self.robot._repr_html_(), self.prior._repr_html_(), *map(paragraph, self.notes))

@@ -38,7 +38,7 @@ def read_limits(item: Item, robot: Robot, convert: Convert = as_given) -> Limits
         if key not in keys:
             values[key] = getattr(robot.limits, key)
             continue
-        values_here = keys[key].per_joint(robot.n, infinite=True)
+        values_here = (*keys[key].per_joint(robot.driven, infinite=True), *getattr(robot.limits, key)[robot.driven :])
         angular = key in ("lower", "upper", "velocity")
         values[key] = tuple(convert(j, v) if angular else v for j, v in enumerate(values_here))
         if key in ("velocity", "acceleration", "torque") and min(values_here) <= 0.0:

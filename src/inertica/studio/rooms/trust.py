@@ -83,7 +83,7 @@ def view(project: Project, asked: Asked) -> Document:
         "lack_of_fit": document["lack_of_fit"],
         "masses": document["masses"],
         "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
-        "cells": rows,
+        "cells": [rows.get(j, {}) for j in range(len(joints))],
         "extra": extra,
         "labels": [
             {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
