@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from inertica.robot.contacts import read_contacts
 from inertica.robot.description import Description
 from inertica.robot.files import catalog, catalog_path
 from inertica.robot.formats.model_format import Part
@@ -36,7 +37,7 @@ CARD_KEYS = (
     *("model", "name", "base", "joints", "root", "tip", "gravity", *OPTION_KEYS),
     *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate", "most_unpacked"),
     *("topic", "episode", "features"),
-    *("limits", "shapes", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
+    *("limits", "shapes", "contacts", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
 
 
@@ -52,7 +53,7 @@ def describe_card(root: Item) -> Description:
     values = fixed_values(options) | (read_values(keys["parameters"], layout) if "parameters" in keys else {})
     stated_constraints = keys.get("constraints")
     stated = base.friction_stated if options.friction_stated is None else options.friction_stated
-    return replace(
+    found = replace(
         base,
         layout=layout,
         prior=base.prior.on(layout).replaced(values),
@@ -69,6 +70,7 @@ def describe_card(root: Item) -> Description:
         else read_constraints(stated_constraints, layout, format_of(base.source).encloses),
         gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
+    return replace(found, contacts=read_contacts(keys["contacts"], found)) if "contacts" in keys else found
 
 
 def _model(root: Item, keys: Mapping[str, Item]) -> Description:

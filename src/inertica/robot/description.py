@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from inertica.display import paragraph, titled
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.model import Robot, Vector
+from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Robot, Vector
 from inertica.robot.terms import Term
 
 
@@ -47,6 +47,22 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Contact:
+    """A link of the model file on which the surroundings act.
+
+    Args:
+        name: of the link, as columns of a log call it.
+        link: 0-based robot link that it belongs to.
+        rotation, position: of its frame in the frame of that link.
+    """
+
+    name: str
+    link: int
+    rotation: Matrix = IDENTITY
+    position: Vector = ORIGIN
+
+
+@dataclass(frozen=True)
 class Description:
     """A robot as a model file or card describes it.
 
@@ -69,6 +85,7 @@ class Description:
         notes: remarks of the reader, one sentence each.
         gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
         shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
+        contacts: where the surroundings act on a robot with a floating base; None where nothing is stated.
     """
 
     robot: Robot
@@ -88,6 +105,7 @@ class Description:
     gravity_stated: bool | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
     shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
+    contacts: tuple[Contact, ...] | None = None
 
     @property
     def name(self) -> str:
