@@ -8,7 +8,7 @@ torques, so that twice the integral of the acceleration serves as well as a posi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -137,6 +137,8 @@ def read_base(table: Table, description: Description, stated: Mapping[str, str],
         t: (N,) clock in s.
         q: (N, driven) positions of the robot's own joints.
     """
+    if description.base_at_rest:
+        return _at_rest(table, description, q)
     columns = base_columns(table, stated)
     signals = {
         symbol: np.column_stack([table.columns[found[axis]].astype(float) for axis in BASE_PARTS[symbol]])
@@ -167,6 +169,23 @@ def read_base(table: Table, description: Description, stated: Mapping[str, str],
     spoiled = missing | ~np.isfinite(efforts).all(axis=1)
     masks = {"missing value of the base": spoiled} if spoiled.any() else {}
     return Base(coordinates, dq, efforts, unknown, masks, (words, acting))
+
+
+def _at_rest(table: Table, description: Description, q: Array) -> Base:
+    """A base that stands still on a force sensor."""
+    base = description.robot.joints[-1].link
+    on_base = description if description.contacts else replace(description, contacts=(Contact(base, description.robot.n - 1),))
+    still = np.zeros((len(q), FREE))
+    efforts, unknown, acting = _forces(table, on_base, np.column_stack([np.where(np.isfinite(q), q, 0.0), still]))
+    if unknown:
+        raise FileError(
+            table.path,
+            f"has no force on {base}, which stands on a sensor (base: on-sensor); columns wrench_{base}_fx, _fy, _fz, _tx, _ty, _tz "
+            "hold what the sensor exerts on it, in its frame and about its origin",
+        )
+    spoiled: Mask = np.asarray(~np.isfinite(efforts).all(axis=1))
+    masks = {"missing value of the base": spoiled} if spoiled.any() else {}
+    return Base(still, still, efforts, False, masks, ("the base is at rest on its sensor (base: on-sensor)", acting))
 
 
 def _orientation(table: Table, signals: Mapping[str, Array]) -> Array:

@@ -40,6 +40,10 @@ CARD_KEYS = (
     *("limits", "shapes", "contacts", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
 
+ON_SENSOR = "on-sensor"
+BASES = ("floating", "fixed", ON_SENSOR)
+"""How a base may be held: not at all, as the model has it, or at rest on a sensor that measures the force on it."""
+
 
 def describe_card(root: Item) -> Description:
     """The description of a parsed card."""
@@ -70,6 +74,7 @@ def describe_card(root: Item) -> Description:
         else read_constraints(stated_constraints, layout, format_of(base.source).encloses),
         gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
+    found = replace(found, base_at_rest="base" in keys and keys["base"].text() == ON_SENSOR)
     return replace(found, contacts=read_contacts(keys["contacts"], found)) if "contacts" in keys else found
 
 
@@ -94,7 +99,7 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
     chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
     joints = read_names(keys["joints"]) if "joints" in keys else None
     gravity = read_gravity(keys["gravity"]) if "gravity" in keys else None
-    floating = keys["base"].text(("floating", "fixed")) == "floating" if "base" in keys else None
+    floating = keys["base"].text(BASES) != "fixed" if "base" in keys else None
     item = keys["joints"] if "joints" in keys else keys["model"]
     with item.located():
         return form.read(path, Part(chain.get("root"), chain.get("tip"), joints, gravity, floating))

@@ -86,6 +86,7 @@ class Description:
         gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
         shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
         contacts: where the surroundings act on a robot with a floating base; None where nothing is stated.
+        base_at_rest: the base stands still on a sensor that measures the force on it; its rows are those of a floating base.
     """
 
     robot: Robot
@@ -106,6 +107,7 @@ class Description:
     sensors: Mapping[str, Any] = field(default_factory=dict)
     shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
     contacts: tuple[Contact, ...] | None = None
+    base_at_rest: bool = False
 
     @property
     def name(self) -> str:
