@@ -262,7 +262,7 @@ def _read_project(folder: Path) -> Sequence[str]:
         "trust/series/torque?result=result-1",
     ]
     posts = {"data/describe": {"log": "run1.csv"}, "motion/play": {"trajectory": "motion.yaml"},
-             "trust/compare": {"first": "result-1", "second": "result-2"}, "data/files": {}}  # fmt: skip
+             "identify/compare": {"first": "result-1", "second": "result-2"}, "data/files": {}}  # fmt: skip
     answers = [(place, client.get(f"/api/{place}")) for place in places]
     answers += [
         (place, client.post(f"/api/{place}", json=body, headers={"origin": "http://127.0.0.1:8000"}))

@@ -165,7 +165,7 @@ def test_files_are_told_by_what_they_contain(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.xml", "<sdf/>", "root element is <sdf>"),
+        ("a.xml", "<sdformat/>", "root element is <sdformat>"),
         ("a.yaml", "name: x\n", "neither a DH YAML file"),
         ("a.yaml", "- 1\n", "not a robot description"),
         ("a.yaml", "", "empty"),

@@ -14,9 +14,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.model import Robot, Vector
-
-Array = NDArray[np.float64]
 
 KINDS = ("joint signs", "joint order", "encoder zeros", "units", "mount")
 

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
 from inertica.checks.plainfit import Observed
@@ -31,8 +32,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.natural import longest_link
 from inertica.robot.plain import plain_friction
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Observation = tuple[list[int], Array]
 """The parameters one joint feels, and its regressor (M, k)."""
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
 from inertica.dynamics.engine import Engine
@@ -20,8 +21,6 @@ from inertica.preprocessing.resample import GAP
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
 from inertica.scalars import HUGE
-
-Array = NDArray[np.float64]
 
 SLOW_RATE = 50.0
 """Samples per period of the positions' band below which accelerations are rough."""

@@ -33,7 +33,7 @@ inertica actuators arm.urdf run.csv.gz --links 6 --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument(
         "logs", metavar="LOG", nargs="+", help="commands and positions; FILE@t0:t1 takes a slice; all enter one fit"
     )

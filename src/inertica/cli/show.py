@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.friction is not None:
         robot = with_friction(robot, arguments.friction)
     with progress(f"finding the base parameters of {robot.name}"):
-        view = View(robot, base_model(robot.layout, rows=arguments.rows))
+        view = RobotView(robot, base_model(robot.layout, rows=arguments.rows))
         for sentence in view.base.warnings:
             warnings.warn(ModelWarning(sentence), stacklevel=1)
         document = view.document()
@@ -122,7 +122,7 @@ def write_png(base: BaseModel, path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class View:
+class RobotView:
     """A robot and its base model, as a document and as text."""
 
     robot: Description

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError, InputError
+from inertica.errors import FileError, Fix, InputError
 from inertica.escape import one_line
 from inertica.logs.channels import ChannelSelection, select
 from inertica.logs.clock import Clock, read_clock
@@ -152,8 +152,12 @@ def _counted(table: Table, rate: float | None) -> Clock:
     if rate is None:
         raise FileError(
             table.path,
-            f"no column is recognised as the clock; the file has: {table.shown()}; name it in the card (columns: {{t: NAME}}) or, "
-            "if the file has none, state the sampling rate: --rate 1000 on the command line, rate: 1000 in the card",
+            f"no column is recognised as the clock; the file has: {table.shown()}",
+            fix=Fix(
+                "rate",
+                "name it in the card (columns: {t: NAME}) or, if the file has none, state the sampling rate: --rate 1000 on the "
+                "command line, rate: 1000 in the card",
+            ),
         )
     if not 0.0 < rate < np.inf:
         raise InputError(f"the rate should be a number of Hz greater than zero, not {rate:g}")

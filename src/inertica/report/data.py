@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.preprocessing.motion import Motion
 from inertica.workflow.identify.prediction import friction_only, predicted_torque
 from inertica.workflow.identify.replay import is_simulated
 from inertica.workflow.identify.result import Motions, Result
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

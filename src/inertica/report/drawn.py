@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.identifiability.labels import INTERVAL
 from inertica.numbers import number, percent
 from inertica.report import html
@@ -16,8 +16,6 @@ from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
 from inertica.workflow.identify.choice import Alternative
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 MOST_POINTS = 500
 """Points of a scatter plot."""

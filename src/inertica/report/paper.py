@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError, nearest
 from inertica.escape import figure_text
 from inertica.excitation.kinematics import frames
@@ -26,8 +26,6 @@ from inertica.robot.model import Joint
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.result import Motions, Result
 from inertica.writing import whole_file
-
-Array = NDArray[np.float64]
 
 WIDTHS = {"column": 3.5, "page": 7.16}
 """Inches; of the columns and pages of IEEE journals."""

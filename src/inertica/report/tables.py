@@ -55,20 +55,20 @@ def residual_table(result: Result) -> str:
 
 def lack_of_fit_table(result: Result) -> str:
     """What the residuals were held against, and what was found; empty when nothing was looked for."""
-    found = result.lack_of_fit
-    if found is None:
+    lack = result.lack_of_fit
+    if lack is None:
         return ""
     rows: list[list[object]] = []
-    reasons = {test.why for test in found.tests if not test.tested}
-    if len(reasons) == 1 and not any(test.tested for test in found.tests):
-        families = ", ".join(MISFITS[test.family] for test in found.tests)
+    reasons = {test.why for test in lack.tests if not test.tested}
+    if len(reasons) == 1 and not any(test.tested for test in lack.tests):
+        families = ", ".join(MISFITS[test.family] for test in lack.tests)
         return html.paragraph(f"Lack of fit was not tested ({families}): {reasons.pop()}.")
-    for test in found.tests:
+    for test in lack.tests:
         if not test.tested:
             rows.append([MISFITS[test.family], "", "", "", "", f"not tested: {test.why}"])
             continue
         joint, size = "" if test.joint is None else test.joint, test.size if test.flagged else ""
-        outcome = "explained by what was found" if test.p < found.level else "nothing found"
+        outcome = "explained by what was found" if test.p < lack.level else "nothing found"
         outcome = "found" if test.flagged else outcome
         rows.append([MISFITS[test.family], joint, number(test.z, 3), number(test.p, 2), size, outcome])
     columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
@@ -121,8 +121,8 @@ def base_table(result: Result) -> str:
 def base_rows(result: Result) -> list[list[str]]:
     """The columns of `BASE` for every base parameter."""
     e = result.estimate
-    listed = zip(e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True)
-    return [[name, number(v), number(INTERVAL * s, 3), number(part, 3), relation] for name, v, s, part, relation in listed]
+    parameters = zip(e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True)
+    return [[name, number(v), number(INTERVAL * s, 3), number(part, 3), relation] for name, v, s, part, relation in parameters]
 
 
 def trust_map(result: Result) -> str:
@@ -157,8 +157,8 @@ def _cell(entry: Entry | None) -> str:
     if entry is None:
         return "<td></td>"
     fill, ink = LABEL_COLOURS[entry.label]
-    said = f"{entry.parameter.name}, {entry.label}: {entry.explanation}"
-    return f'<td style="background:{fill};color:{ink}" title="{html.text(said)}">{LABEL_LETTERS[entry.label]}</td>'
+    hint = f"{entry.parameter.name}, {entry.label}: {entry.explanation}"
+    return f'<td style="background:{fill};color:{ink}" title="{html.text(hint)}">{LABEL_LETTERS[entry.label]}</td>'
 
 
 def check_table(result: Result) -> str:

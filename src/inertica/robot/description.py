@@ -87,6 +87,7 @@ class Description:
         shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
         contacts: where the surroundings act on a robot with a floating base; None where nothing is stated.
         base_at_rest: the base stands still on a sensor that measures the force on it; its rows are those of a floating base.
+        controller: values that the controller computes torques with, where they are no longer those of `prior`.
     """
 
     robot: Robot
@@ -108,6 +109,7 @@ class Description:
     shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
     contacts: tuple[Contact, ...] | None = None
     base_at_rest: bool = False
+    controller: Parameters | None = None
 
     @property
     def name(self) -> str:
@@ -128,12 +130,21 @@ class Description:
         """Whether gravity is known: stated by a card, or by a model file that does not simply stand upright."""
         return not self.robot.upright if self.gravity_stated is None else self.gravity_stated
 
+    @property
+    def controller_values(self) -> Parameters:
+        """What the controller computes torques with, if it does."""
+        return self.prior if self.controller is None else self.controller
+
+    def with_prior(self, prior: Parameters) -> Description:
+        """The same robot with other values to start from; its controller computes with those it had."""
+        return replace(self, prior=prior, controller=self.controller_values)
+
     def with_gravity(self, gravity: ArrayLike) -> Description:
         """The same robot mounted otherwise; gravity in the base frame."""
         robot = self.robot.with_gravity(gravity)
-        layout = replace(self.layout, robot=robot)
-        prior = Parameters(layout, self.prior.values, self.prior.shapes, self.prior.origin)
-        return replace(self, robot=robot, layout=layout, prior=prior)
+        prior = _mounted(self.prior, robot)
+        controller = None if self.controller is None else _mounted(self.controller, robot)
+        return replace(self, robot=robot, layout=prior.layout, prior=prior, controller=controller)
 
     def with_terms(self, terms: tuple[Term, ...], payloads: tuple[Any, ...] | None = None) -> Description:
         """The same robot with other terms; prior values are carried over by name."""
@@ -167,3 +178,8 @@ class Description:
         """A value of a stated friction set, for simulation."""
         stated = self.friction_sets.get(law, {})
         return float(np.broadcast_to(stated[name], self.robot.n)[joint]) if name in stated else otherwise
+
+
+def _mounted(values: Parameters, robot: Robot) -> Parameters:
+    """Values of the same robot mounted otherwise."""
+    return Parameters(replace(values.layout, robot=robot), values.values, values.shapes, values.origin)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import FileError, InputError
 from inertica.logs.readers.guard import check_archive, reading
 from inertica.report.data import friction_laws, records
@@ -19,8 +20,6 @@ from inertica.studio.scene import bodies
 from inertica.workflow.identify.result import Motions, Result
 from inertica.workflow.identify.saved import is_stamped, read_stamped, stamped_text
 from inertica.writing import whole_file, write_whole
-
-Array = NDArray[np.float64]
 
 SUMMARY, SIGNALS = "studio.json", "studio.npz"
 POINTS = 3000

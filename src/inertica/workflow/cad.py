@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.errors import InputError
@@ -26,8 +27,6 @@ from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 3e-3
 """rad, and lengths of the longest link, by which joint axes of the two models may differ: files print three digits."""
@@ -106,10 +105,10 @@ def _from_table(description: Description, parts: Sequence[Part], pose: Array, pl
     seen = frames(robot, pose[None])
     tens, whole = np.zeros((robot.n, 10)), np.zeros(10)
     for part in parts:
-        own = inertia.change_frame(part.ten, part.rotation, part.position)
+        in_link = inertia.change_frame(part.ten, part.rotation, part.position)
         at_link = _pose(seen, part.link)
-        in_base = inertia.change_frame(own, *(placed if part.in_base else at_link))
-        tens[part.link] += inertia.change_frame(in_base, *_inverse(at_link)) if part.in_base else own
+        in_base = inertia.change_frame(in_link, *(placed if part.in_base else at_link))
+        tens[part.link] += inertia.change_frame(in_base, *_inverse(at_link)) if part.in_base else in_link
         whole += in_base
     body = inertia.to_com(whole)
     centre = " ".join(f"{x + 0.0:.4g}" for x in np.round(body.com, 12))

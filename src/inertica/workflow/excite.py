@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
@@ -39,8 +38,6 @@ from inertica.robot.plain import assumed_friction
 from inertica.workflow.excite_options import ExciteOptions
 from inertica.workflow.identify.inputs import described, read_one
 from inertica.workflow.payload.design import Purpose
-
-Array = NDArray[np.float64]
 
 INSTANTS = 2001
 """Of a slow pass, at which its limits are looked at."""
@@ -146,6 +143,6 @@ def excitation(
         search=Search(seconds=options.seconds, optimiser=options.optimiser),
         progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
-    found = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
-    expected = aim.expected(engine, base, found.trajectory, options.rate) if found.feasible else {}
-    return Excitation(found, bodies, expected, accelerations, tuple(limits))
+    best = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
+    expected = aim.expected(engine, base, best.trajectory, options.rate) if best.feasible else {}
+    return Excitation(best, bodies, expected, accelerations, tuple(limits))

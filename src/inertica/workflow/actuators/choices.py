@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from inertica.arrays import Array
 from inertica.dynamics.servo import HARD
 from inertica.estimators.actuators.fit import Fit, continued, criterion, simulated
 from inertica.estimators.actuators.record import Hold
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import QUICK, Array, Group, Say, refined, resolution
+from inertica.workflow.actuators.groups import QUICK, Group, Say, refined, resolution
 from inertica.workflow.actuators.known import Setup
 
 CLEARLY = 10.0
@@ -73,14 +74,14 @@ def with_limits(setup: Setup, group: Group, say: Say) -> Group:
     return replace(group, fit=continued(replace(best, free=(*best.free, *added)), floor))
 
 
-def _limited(found: Fit, k: int, floor: Array) -> tuple[ActuatorValues, float]:
+def _limited(fitted: Fit, k: int, floor: Array) -> tuple[ActuatorValues, float]:
     """The best of some torque limits of one joint, everything else as found."""
-    runs, best, lowest = found.moved, found.values, found.criterion
-    error = max(float(np.abs(r.commands["q"][:, k] - found.values.zero[k] - r.q[:, k]).max()) for r in runs.records)
+    runs, best, lowest = fitted.moved, fitted.values, fitted.criterion
+    error = max(float(np.abs(r.commands["q"][:, k] - fitted.values.zero[k] - r.q[:, k]).max()) for r in runs.records)
     for share in LIMITS:
-        limit = np.where(np.arange(best.n) == k, share * error * found.values.kp[k], found.values.torque_limit)
-        tried = found.values.changed(torque_limit=limit)
-        score = criterion(simulated(runs, tried, found.starts), floor)
+        limit = np.where(np.arange(best.n) == k, share * error * fitted.values.kp[k], fitted.values.torque_limit)
+        tried = fitted.values.changed(torque_limit=limit)
+        score = criterion(simulated(runs, tried, fitted.starts), floor)
         if score < lowest:
             best, lowest = tried, score
     return best, lowest
@@ -98,11 +99,11 @@ def _as_long(groups: Sequence[Group]) -> list[Group]:
     return [replace(g, fit=continued(g.fit, resolution(g.fit.runs.records), QUICK)) for g in groups]
 
 
-def _delayed_by(found: Fit, half: float) -> Fit:
+def _delayed_by(fitted: Fit, half: float) -> Fit:
     """A start for commands in straight lines: held ones lag half a sampling interval behind them."""
-    free = {k for name, k in found.free if name == "delay"}
-    delay = np.array([d + (half if k in free else 0.0) for k, d in enumerate(found.values.delay)])
-    return replace(found, values=found.values.changed(delay=delay))
+    free = {k for name, k in fitted.free if name == "delay"}
+    delay = np.array([d + (half if k in free else 0.0) for k, d in enumerate(fitted.values.delay)])
+    return replace(fitted, values=fitted.values.changed(delay=delay))
 
 
 def _gain(before: Sequence[Group], after: Sequence[Group]) -> float:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from inertica.arrays import Array
 from inertica.estimators.actuators.fit import first_states, fit, rms, simulated
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import COARSE, QUICK, Array, Group, longest_step, resolution
+from inertica.workflow.actuators.groups import COARSE, QUICK, Group, longest_step, resolution
 from inertica.workflow.actuators.known import FOUND_STD, Setup
 from inertica.workflow.actuators.result import FreeRun
 
@@ -21,9 +22,16 @@ def before(setup: Setup, groups: Sequence[Group]) -> Before:
     out = {}
     for group in groups:
         stated, joints, runs = setup.known.of(group.joints), group.joints, group.fit.runs
-        own = {symbol: np.array([setup.description.friction_value(symbol, j) for j in joints]) for symbol in ("Ia", "Fv", "Fc")}
+        by_symbol = {
+            symbol: np.array([setup.description.friction_value(symbol, j) for j in joints]) for symbol in ("Ia", "Fv", "Fc")
+        }
         values = group.fit.values.changed(
-            armature=own["Ia"], viscous=own["Fv"], coulomb=own["Fc"], delay=0.0, zero=0.0, torque_limit=stated.values.torque_limit
+            armature=by_symbol["Ia"],
+            viscous=by_symbol["Fv"],
+            coulomb=by_symbol["Fc"],
+            delay=0.0,
+            zero=0.0,
+            torque_limit=stated.values.torque_limit,
         )
         free = [
             (name, k) for k in sorted({k for _, k in group.fit.free}) for name in ("kp", "kd") if (name, k) not in stated.known
@@ -44,21 +52,21 @@ def free_run(
     after, came = np.full(n, np.nan), np.full(n, np.nan)
     for group in groups:
         joints = list(group.joints)
-        own = [record.joints(group.joints) for record in parts]
-        runs = group.fit.runs.with_records(own)
+        of_group = [record.joints(group.joints) for record in parts]
+        runs = group.fit.runs.with_records(of_group)
         states = first_states(runs)
-        found = runs.with_links(_links_as_used(setup, group))
-        after[joints] = rms(simulated(found, values.joints(joints), states))
+        driven = runs.with_links(_links_as_used(setup, group))
+        after[joints] = rms(simulated(driven, values.joints(joints), states))
         came[joints] = rms(simulated(runs, first[group.joints], states))
     return FreeRun(tuple(after.tolist()), tuple(came.tolist()), fitted)
 
 
 def _links_as_used(setup: Setup, group: Group) -> Array:
     """Links of the model file, but for those that were to be found."""
-    found, out = group.fit.errors.at(group.fit.links), group.fit.runs.links.copy()
+    rescaled, out = group.fit.errors.at(group.fit.links), group.fit.runs.links.copy()
     for k, j in enumerate(group.joints):
         if setup.links_std[j] >= FOUND_STD:
-            out[10 * k : 10 * k + 10] = found[10 * k : 10 * k + 10]
+            out[10 * k : 10 * k + 10] = rescaled[10 * k : 10 * k + 10]
     return out
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.servo import Standstill, branch
 from inertica.errors import InputError
 from inertica.estimators.actuators.evidence import Evidence, evidence
@@ -19,7 +19,6 @@ from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
 from inertica.robot.model import Robot
 from inertica.workflow.actuators.known import Setup
 
-Array = NDArray[np.float64]
 Say = Callable[[str], None]
 
 COARSE, FINE = 0.4, 0.1
@@ -57,13 +56,13 @@ class Judged(Group):
 
         The rule of the steps is of second order: r^2 / (1 - r^2) of what changes between steps in a ratio r is left.
         """
-        found = evidence(group.fit)
+        known = evidence(group.fit)
         ratio = group.fit.runs.finest / coarse.fit.runs.finest
         if ratio < 1.0 and group.fit.free == coarse.fit.free:
-            change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in found.free])
-            left = np.where(found.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
-            found = replace(found, covariance=found.covariance + np.outer(left, left))
-        return cls(group.joints, group.fit, found)
+            change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in known.free])
+            left = np.where(known.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
+            known = replace(known, covariance=known.covariance + np.outer(left, left))
+        return cls(group.joints, group.fit, known)
 
 
 def fitted_group(
@@ -102,17 +101,17 @@ def fitted_group(
     begin = best_start(runs, candidates, floor)
     free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
     runs = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE))
-    found = fit(runs, free, begin, floor, setup.links_std[list(joints)], say=prefixed(joints, say))
-    _check_explained(found, [setup.names[j] for j in joints], joints)
-    return Group(joints, found)
+    fitted_values = fit(runs, free, begin, floor, setup.links_std[list(joints)], say=prefixed(joints, say))
+    _check_explained(fitted_values, [setup.names[j] for j in joints], joints)
+    return Group(joints, fitted_values)
 
 
 def refined(group: Group, say: Say) -> Group:
     """The fit in short steps."""
     runs = group.fit.runs
     step = longest_step(runs.robot, runs.links, runs.records, [group.fit.values], FINE)
-    found = continued(group.fit, resolution(runs.records), QUICK, prefixed(group.joints, say), finest=step)
-    return Group(group.joints, found)
+    finer = continued(group.fit, resolution(runs.records), QUICK, prefixed(group.joints, say), finest=step)
+    return Group(group.joints, finer)
 
 
 def prefixed(joints: Sequence[int], say: Say) -> Say:
@@ -128,15 +127,15 @@ def _with_known(start: ActuatorValues, stated: ActuatorValues, known: frozenset[
     })  # fmt: skip
 
 
-def _check_explained(found: Fit, names: Sequence[str], joints: Sequence[int]) -> None:
+def _check_explained(fitted: Fit, names: Sequence[str], joints: Sequence[int]) -> None:
     """Refuses joints whose free run is hardly better than a joint that stands still."""
-    spread = np.sqrt(np.mean([np.var(r.q, axis=0, where=r.use) for r in found.runs.records], axis=0))
-    for k in sorted({k for _, k in found.free}):
-        if found.rms[k] > POOR * spread[k]:
+    spread = np.sqrt(np.mean([np.var(r.q, axis=0, where=r.use) for r in fitted.runs.records], axis=0))
+    for k in sorted({k for _, k in fitted.free}):
+        if fitted.rms[k] > POOR * spread[k]:
             raise InputError(
-                f"{found.runs.records[0].name}: no position servo explains how joint {joints[k] + 1} ({names[k]}) follows its "
-                f"commands (a free run misses {found.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is the "
-                "column that of another joint, or has the command another clock or unit?",
+                f"{fitted.runs.records[0].name}: no position servo explains how joint {joints[k] + 1} ({names[k]}) follows its "
+                f"commands (a free run misses {fitted.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is "
+                "the column that of another joint, or has the command another clock or unit?",
                 joint=names[k],
             )
 
@@ -154,5 +153,5 @@ def longest_step(
 
 def resolution(parts: Sequence[Record]) -> Array:
     """(n,) residuals below which a fit is exact: a millionth of the motion."""
-    moved = [np.ptp(np.concatenate([r.q[r.use[:, j], j] for r in parts])) for j in range(parts[0].q.shape[1])]
-    return 1e-6 * (np.array(moved) + 1e-9)
+    travel = [np.ptp(np.concatenate([r.q[r.use[:, j], j] for r in parts])) for j in range(parts[0].q.shape[1])]
+    return 1e-6 * (np.array(travel) + 1e-9)

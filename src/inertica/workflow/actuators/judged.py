@@ -61,8 +61,8 @@ def joint_actuators(setup: Setup, groups: Sequence[Judged]) -> tuple[JointActuat
         for j in range(values.n)
     ]
     for group in groups:
-        found, rivals = group.evidence, sizes(group.fit.runs, group.fit.values)
-        for (name, k), std, alone in zip(found.free, found.std, found.alone, strict=True):
+        known, rivals = group.evidence, sizes(group.fit.runs, group.fit.values)
+        for (name, k), std, alone in zip(known.free, known.std, known.alone, strict=True):
             value = float(getattr(group.fit.values, name)[k])
             out[group.joints[k]][name] = _quantity(name, value, float(std), bool(alone), float(rivals[name][k]))
     return tuple(JointActuator(name, **quantities) for name, quantities in zip(setup.names, out, strict=True))
@@ -84,11 +84,14 @@ def _quantity(name: str, value: float, std: float, alone: bool, rival: float) ->
 def combinations(setup: Setup, group: Judged) -> list[Combination]:
     """What the records do not tell of a group of joints."""
     out = []
-    for found in confounded(group.evidence):
-        names, joints = tuple(name for name, _ in found.parameters), tuple(group.joints[k] + 1 for _, k in found.parameters)
-        listed = tuple(f"{name} {j}" for name, j in zip(names, joints, strict=True))
-        direction = tuple(float(d) for d in found.direction)
-        bare = Combination(listed, "", direction, names, joints, found.exact)
+    for confusion in confounded(group.evidence):
+        names, joints = (
+            tuple(name for name, _ in confusion.parameters),
+            tuple(group.joints[k] + 1 for _, k in confusion.parameters),
+        )
+        symbols = tuple(f"{name} {j}" for name, j in zip(names, joints, strict=True))
+        direction = tuple(float(d) for d in confusion.direction)
+        bare = Combination(symbols, "", direction, names, joints, confusion.exact)
         out.append(replace(bare, text=words.sentences([bare], setup.names)[0]))
     return out
 
@@ -97,7 +100,7 @@ def scale(setup: Setup, group: Judged) -> str:
     """What fixes the scale of torques."""
     stated = any(("kp", j) in setup.known.known for j in group.joints)
     alone = dict(zip(group.evidence.free, group.evidence.alone, strict=True))
-    told = all(bool(alone.get(("kp", k), True)) for k in range(len(group.joints)))
+    separable = all(bool(alone.get(("kp", k), True)) for k in range(len(group.joints)))
     runs = group.fit.runs
     still, moving = 0.0, 0.0
     for record in runs.records:
@@ -108,7 +111,7 @@ def scale(setup: Setup, group: Judged) -> str:
         still += float(np.sum(gravity**2))
         moving += float(np.sum((whole - gravity) ** 2))
     names = [setup.names[j] for j in group.joints]
-    return words.scale(names, stated, told, still, moving, float(np.median(setup.links_std[list(group.joints)])))
+    return words.scale(names, stated, separable, still, moving, float(np.median(setup.links_std[list(group.joints)])))
 
 
 def warnings_of(setup: Setup, groups: Sequence[Judged]) -> list[str]:

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.errors import FileError
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
 from inertica.writing import write_whole
-
-Array = NDArray[np.float64]
 
 RESULT = "result.json"
 FORMAT = "inertica actuators 1"

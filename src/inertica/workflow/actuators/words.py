@@ -23,11 +23,11 @@ WHY = {
 SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known mass on the joint"
 
 
-def sentences(found: Sequence[Combination], names: Sequence[str]) -> list[str]:
+def sentences(combinations: Sequence[Combination], names: Sequence[str]) -> list[str]:
     """What the logs do not tell, one sentence for all joints of which the same is true."""
     kinds: dict[tuple[str, ...], list[int]] = {}
     together: list[str] = []
-    for c in found:
+    for c in combinations:
         joints = list(dict.fromkeys(c.joints))
         quantities = list(dict.fromkeys(c.quantities))
         if len(c.quantities) == 1:
@@ -75,7 +75,7 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def scale(joints: Sequence[str], stated: bool, told: bool, gravity: float, inertia: float, links_std: float) -> str:
+def scale(joints: Sequence[str], stated: bool, separable: bool, gravity: float, inertia: float, links_std: float) -> str:
     """What fixes the scale of torques of joints that influence each other.
 
     Args:
@@ -88,7 +88,7 @@ def scale(joints: Sequence[str], stated: bool, told: bool, gravity: float, inert
     who = _listed(list(joints))
     if stated:
         return f"the stated kp fixes the scale of torques of {who}"
-    if not told:
+    if not separable:
         return f"nothing fixes the scale of torques of {who}: only ratios are determined"
     what = "gravity on the modelled links" if gravity >= inertia else "the inertia of the modelled links"
     return f"{what} ({100 * links_std:.3g} % uncertain) fixes the scale of torques of {who}"

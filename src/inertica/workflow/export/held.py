@@ -132,9 +132,9 @@ def sidecar_text(
     if couplings := coupling_entries(layout.terms):
         stated["coupling"] = couplings
     others = other_terms(layout)
-    own = _own_terms(description) if format_of(source).states_laws else ()
-    if listed := [term_entry(t) for t in others if is_writable(t) and t not in own]:
-        stated["terms"] = listed
+    in_format = _own_terms(description) if format_of(source).states_laws else ()
+    if entries := [term_entry(t) for t in others if is_writable(t) and t not in in_format]:
+        stated["terms"] = entries
     if layout.payloads:
         stated["payload"] = payload_entry(layout, layout.payloads[0])
     lost = tuple(p.name for t in others if not is_writable(t) for p in t.parameters if parameters[p.name])
@@ -158,17 +158,17 @@ def _owner(path: Path) -> str | None:
             line = file.readline()
     except (OSError, UnicodeDecodeError):
         return None
-    name, found, _ = line.removeprefix(before).partition(after.split(";")[0])
-    return name if line.startswith(before) and found else None
+    name, origin, _ = line.removeprefix(before).partition(after.split(";")[0])
+    return name if line.startswith(before) and origin else None
 
 
-def _with_laws(parameters: Parameters, own: Layout) -> Held:
+def _with_laws(parameters: Parameters, in_file: Layout) -> Held:
     """A file that states laws takes any friction and armature, but no terms and payloads besides those it has."""
     layout = parameters.layout
     friction = set(friction_terms(layout.terms))
-    kept = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in own.terms)
-    payloads = tuple(p for p in layout.payloads if p in own.payloads)
-    reduced = Layout(layout.robot, kept, payloads)
+    terms = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in in_file.terms)
+    payloads = tuple(p for p in layout.payloads if p in in_file.payloads)
+    reduced = Layout(layout.robot, terms, payloads)
     left = tuple(name for name in layout.names if name not in reduced.names and parameters[name])
     reduced = replace(reduced, fixed=frozenset(layout.fixed & set(reduced.names)))
     return Held(parameters.on(reduced), left)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.dynamics.equations import Equations
 from inertica.errors import FileError, InputError
@@ -25,8 +24,6 @@ from inertica.robot.options import plain_layout
 from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import RESULT, Result
-
-Array = NDArray[np.float64]
 
 SYMBOLS = {"armature": "Ia", "viscous": "Fv", "coulomb": "Fc"}
 """Quantities of a joint that model files have a place for."""
@@ -46,7 +43,7 @@ class JointActuators:
         description: the robot.
         links: parameters of its links, armature, viscous and Coulomb friction among them.
         values: of all joints; NaN where the result does not have them (gains of a result of `identify` without `loop:`).
-        found: the result with its posterior, for draws; None where there is none.
+        result: the result with its posterior, for draws; None where there is none.
         mjcf: text of an MJCF file with links, armature and friction, where one was written already.
         notes: one sentence each.
         origin: job and logs, for comments.
@@ -55,7 +52,7 @@ class JointActuators:
     description: Description
     links: Parameters
     values: ActuatorValues
-    found: ActuatorsResult | None = None
+    result: ActuatorsResult | None = None
     mjcf: bytes | None = None
     notes: tuple[str, ...] = ()
     origin: str = ""
@@ -86,10 +83,10 @@ class JointActuators:
 
     def draws(self, count: int, seed: int) -> list[ActuatorValues]:
         """Sets of values from the joint posterior; what cannot be simulated (no stiffness, no torque) is drawn again."""
-        if self.found is None:
+        if self.result is None:
             raise InputError("draws come from the joint posterior that `inertica actuators` keeps; this result is of `identify`")
         out: list[ActuatorValues] = []
-        posterior = self.found.identifiable_posterior
+        posterior = self.result.identifiable_posterior
         rng = np.random.default_rng(seed)
         for _ in range(ROUNDS):
             for x in posterior.draws(max(count - len(out), 1), rng):
@@ -103,8 +100,8 @@ class JointActuators:
     def ranges(self, seed: int) -> dict[str, dict[str, tuple[float, float, float]]]:
         """Joint -> quantity -> value and its range of 95 % of draws, for quantities that were found."""
         drawn, out = self.draws(SPREAD, seed), dict[str, dict[str, tuple[float, float, float]]]()
-        assert self.found is not None
-        searched = set(self.found.posterior.names)
+        assert self.result is not None
+        searched = set(self.result.posterior.names)
         for j, joint in enumerate(self.names):
             for name in QUANTITIES:
                 if (name, j) in searched:
@@ -157,10 +154,10 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
     # joints that no log moves have no gains; their entries hold a number that means nothing
     seen = np.array([joint.kp.label != UNSEEN for joint in result.joints])
     values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
-    own = JointActuators(
+    actuators = JointActuators(
         description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}"
     )
-    return own.with_values(values)
+    return actuators.with_values(values)
 
 
 def _plain_links(description: Description) -> Parameters:
@@ -178,8 +175,8 @@ def _of_identify(result: Result) -> JointActuators:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.xml"
         written = export_model(result, path, MJCF.name)
-        own = format_of(result.description.source) is MJCF
-        content, held = path.read_bytes(), MJCF.read(path, Part.of(result.description.source) if own else Part())
+        is_mjcf = format_of(result.description.source) is MJCF
+        content, held = path.read_bytes(), MJCF.read(path, Part.of(result.description.source) if is_mjcf else Part())
     n = held.robot.n
     values = ActuatorValues.of(n, kp=np.nan, kd=np.nan)
     values = values.changed(**{name: [held.friction_value(symbol, j) for j in range(n)] for name, symbol in SYMBOLS.items()})

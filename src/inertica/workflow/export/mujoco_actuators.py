@@ -74,7 +74,7 @@ def _servos(actuators: JointActuators) -> list[PositionServo]:
 
 def _friction(actuators: JointActuators) -> SoftFriction | None:
     """How friction holds at standstill; None where that is MuJoCo's own way, or not known."""
-    if actuators.found is None or (actuators.found.impedance, actuators.found.rate) != (HARD.impedance, HARD.rate):
+    if actuators.result is None or (actuators.result.impedance, actuators.result.rate) != (HARD.impedance, HARD.rate):
         return None
     assert Standstill.mujoco().impedance < STIFFEST
     return SoftFriction(STIFFEST, 0.0)

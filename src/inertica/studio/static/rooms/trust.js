@@ -19,7 +19,7 @@ export function create(app) {
     const s = view.summary;
     element.replaceChildren(...[heading("Trust", "Which values are known and how well, and how the model predicts.", choose, report, next),
       s ? h("section.banner", { class: s.verdict.level }, ...banner(s.verdict)) : prepare(),
-      map(), s?.logs.length ? torque() : null, s?.friction.length ? frictionCard() : null, table(), base(), view.results.length > 1 ? compare() : null, same(view)].filter(Boolean));
+      map(), s?.logs.length ? torque() : null, s?.friction.length ? frictionCard() : null, table(), base(), same(view)].filter(Boolean));
     if (s) {
       app.viewer.bodies(s.before, s.after);
       if (s.logs.length) { drawTorque(); poses(); }
@@ -95,7 +95,7 @@ export function create(app) {
       label: (c) => ({ value: (p) => view.labels.findIndex((l) => l.word === p[c.name]), cell: (p) => h("span.tag", { style: `background: ${label(p[c.name]).fill}; color: ${label(p[c.name]).ink}; border-color: var(--rule)` }, p[c.name]) }),
       text: (c) => ({ cell: (p) => (c.name === "name" ? h("code", {}, p.name) : p[c.name]) }),
     };
-    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, value: (p) => p[c.name], ...kinds[c.kind](c) }));
+    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, wide: c.wide, value: (p) => p[c.name], ...kinds[c.kind](c) }));
     const rows = sortable("Standard parameters", columns, view.parameters, { row: (p) => ({ onmouseenter: () => p.index !== null && app.viewer.highlight(p.index), onmouseleave: () => app.viewer.highlight(-1) }) });
     rows.id = "parameters";
     const search = h("input", { type: "search", placeholder: "as in: Fv determined", "aria-label": "filter parameters", oninput: () => { const words = search.value.toLowerCase().split(/\s+/).filter(Boolean); rows.filter((p) => words.every((w) => `${p.name} ${p.link} ${p.label}`.toLowerCase().includes(w))); } });
@@ -105,18 +105,6 @@ export function create(app) {
   function base() {
     const columns = [{ title: "name", value: (b) => b.name, cell: (b) => h("code", {}, b.name) }, { title: "value", num: true, value: (b) => b.value, cell: (b) => number(b.value) }, { title: "± 95 %", num: true, value: (b) => b.std, cell: (b) => (b.std === null ? "–" : number(1.96 * b.std, 3)) }, { title: "consists of", cell: (b) => h("code", {}, b.relation) }];
     return h("details.card", {}, h("summary", {}, `${view.base.length} base parameters: the combinations that torque depends on`), sortable("Base parameters", columns, view.base));
-  }
-
-  function compare() {
-    const others = view.results.filter((r) => r !== view.selected);
-    const box = h("div");
-    const other = select("Compare with", others, others.at(-1));
-    const run = h("button", { type: "button", onclick: () => trying(async () => {
-      const found = await post("trust/compare", { first: view.selected, second: other.input.value });
-      const columns = [{ title: "base parameter", value: (d) => d.name, cell: (d) => h("code", {}, d.name) }, { title: view.selected, num: true, value: (d) => d.first, cell: (d) => number(d.first) }, { title: other.input.value, num: true, value: (d) => d.second, cell: (d) => number(d.second) }, { title: "difference in std", num: true, value: (d) => Math.abs(d.first - d.second) / d.std, cell: (d) => number(Math.abs(d.first - d.second) / d.std, 3) }, { title: "", value: (d) => String(d.differs), cell: (d) => (d.differs ? h("span.tag.warning", {}, "differs") : "") }];
-      box.replaceChildren(h("p", { style: "margin-top: 10px" }, found.sentence), sortable("Differences", columns, found.differences));
-    }, run) }, "Test whether they differ");
-    return h("section.card", {}, h("h2", {}, "Two results"), h("div.row", { style: "align-items: end" }, other, run), box);
   }
 
   return { element, show, news: () => preparing.news(), leave: () => { charts.clear(); app.viewer.highlight(-1); }, theme: () => view?.summary && (drawTorque(), drawFriction()) };
