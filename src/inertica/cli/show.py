@@ -171,8 +171,8 @@ class RobotView:
             robot.robot.driven: f" by the wrench on {robot.robot.joints[-1].link} alone",
             0: " by joint torques alone",
         }
-        told = rows[self.base.states.rows[0] if self.base.states.rows else None]
-        yield Text(f"{robot.name}: {joints}, {layout.size} standard and {self.base.rank} base parameters{told}", "bold")
+        by_rows = rows[self.base.states.rows[0] if self.base.states.rows else None]
+        yield Text(f"{robot.name}: {joints}, {layout.size} standard and {self.base.rank} base parameters{by_rows}", "bold")
         yield f"gravity {numbers(robot.robot.gravity)} m/s^2; values: {robot.prior.origin}\n"
         yield self._geometry()
         yield self._limits()

@@ -58,8 +58,11 @@ def frames(robot: Robot, q: Array) -> Frames:
         order, back = list(robot.order), np.argsort(robot.order)
         place = {i: k for k, i in enumerate(order)} | {-1: -1}
         outward = tuple(replace(robot.joints[i], parent=place[robot.joints[i].parent]) for i in order)
-        found = frames(replace(robot, joints=outward, floating=False), q[:, order])
-        return Frames(robot, *(x[:, back] for x in (found.rotation, found.origin, found.axis, found.pivot)))
+        outward_frames = frames(replace(robot, joints=outward, floating=False), q[:, order])
+        return Frames(
+            robot,
+            *(x[:, back] for x in (outward_frames.rotation, outward_frames.origin, outward_frames.axis, outward_frames.pivot)),
+        )
     joints, N = robot.joints, len(q)
     R, origin, axis, pivot = np.empty((N, robot.n, 3, 3)), *np.empty((3, N, robot.n, 3))
     parent, prismatic = np.array([j.parent for j in joints]), np.array([j.prismatic for j in joints])

@@ -71,7 +71,7 @@ class Base:
     notes: tuple[str, ...] = ()
 
     def joined(self, signals: Mapping[str, Array]) -> dict[str, Array]:
-        """Signals of all joints from those of the robot's own."""
+        """Signals of all joints from those of the robot's own joints."""
         out = dict(signals)
         n = self.efforts.shape[1] - FREE
         zero, none = np.zeros(self.q.shape), np.full(self.q.shape, np.nan)
@@ -114,16 +114,16 @@ def base_columns(table: Table, stated: Mapping[str, str]) -> dict[str, dict[str,
         if (match := base_symbol(text)) is None or match[0] in taken:
             continue
         symbol, axis = match
-        if axis in (found := out.setdefault(symbol, {})):
+        if axis in (names := out.setdefault(symbol, {})):
             raise FileError(
                 table.path,
-                f"both '{found[axis]}' and '{text}' look like {symbol}_{axis} of the base; say in the card which one counts: "
+                f"both '{names[axis]}' and '{text}' look like {symbol}_{axis} of the base; say in the card which one counts: "
                 f"columns: {{{symbol}_{axis}: '{text}', ...}}",
             )
-        found[axis] = text
-    for symbol, found in out.items():
-        if lacking := [axis for axis in BASE_PARTS[symbol] if axis not in found]:
-            raise FileError(table.path, f"has {symbol}_{', '.join(found)} of the base, but no {symbol}_{', '.join(lacking)}")
+        names[axis] = text
+    for symbol, names in out.items():
+        if lacking := [axis for axis in BASE_PARTS[symbol] if axis not in names]:
+            raise FileError(table.path, f"has {symbol}_{', '.join(names)} of the base, but no {symbol}_{', '.join(lacking)}")
     return out
 
 
@@ -141,8 +141,8 @@ def read_base(table: Table, description: Description, stated: Mapping[str, str],
         return _at_rest(table, description, q)
     columns = base_columns(table, stated)
     signals = {
-        symbol: np.column_stack([table.columns[found[axis]].astype(float) for axis in BASE_PARTS[symbol]])
-        for symbol, found in columns.items()
+        symbol: np.column_stack([table.columns[names[axis]].astype(float) for axis in BASE_PARTS[symbol]])
+        for symbol, names in columns.items()
     }
     missing = ~np.all([np.isfinite(x).all(axis=1) for x in signals.values()], axis=0) if signals else np.zeros(len(t), bool)
     use = ~missing & np.isfinite(t)
@@ -365,13 +365,15 @@ def wrench_columns(table: Table, name: str) -> dict[str, str]:
     Raises:
         FileError: a force without all of its three components.
     """
-    own, out = tokens(name), {}
+    parts, out = tokens(name), {}
     for text in table.columns:
         words = tokens(take_apart(text).name)
         for c in ("fx", "fy", "fz", "tx", "ty", "tz"):
             long = ["force" if c[0] == "f" else "torque", c[1]]
-            plain = words == ["wrench", *own, c]
-            message = words[-2:] == long and "wrench" in words and any(words[k : k + len(own)] == own for k in range(len(words)))
+            plain = words == ["wrench", *parts, c]
+            message = (
+                words[-2:] == long and "wrench" in words and any(words[k : k + len(parts)] == parts for k in range(len(words)))
+            )
             if plain or message:
                 out[c] = text
     if out and (lacking := [c for c in ("fx", "fy", "fz") if c not in out]):

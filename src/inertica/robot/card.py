@@ -57,7 +57,7 @@ def describe_card(root: Item) -> Description:
     values = fixed_values(options) | (read_values(keys["parameters"], layout) if "parameters" in keys else {})
     stated_constraints = keys.get("constraints")
     stated = base.friction_stated if options.friction_stated is None else options.friction_stated
-    found = replace(
+    description = replace(
         base,
         layout=layout,
         prior=base.prior.on(layout).replaced(values),
@@ -74,8 +74,8 @@ def describe_card(root: Item) -> Description:
         else read_constraints(stated_constraints, layout, format_of(base.source).encloses),
         gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
-    found = replace(found, base_at_rest="base" in keys and keys["base"].text() == ON_SENSOR)
-    return replace(found, contacts=read_contacts(keys["contacts"], found)) if "contacts" in keys else found
+    description = replace(description, base_at_rest="base" in keys and keys["base"].text() == ON_SENSOR)
+    return replace(description, contacts=read_contacts(keys["contacts"], description)) if "contacts" in keys else description
 
 
 def _model(root: Item, keys: Mapping[str, Item]) -> Description:

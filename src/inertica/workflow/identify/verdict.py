@@ -196,8 +196,10 @@ def _of_values(result: Result) -> Iterator[Reason]:
         else:
             yield Reason(What.BODY, doubt.links, factor, doubt.limit)
     if not result.physically_consistent:
-        own = result.description.robot.links
-        bad = [(j + 1, link.margin) for j, link in zip(own, check_links(result.parameters), strict=False) if not link.consistent]
+        joints = result.description.robot.links
+        bad = [
+            (j + 1, link.margin) for j, link in zip(joints, check_links(result.parameters), strict=False) if not link.consistent
+        ]
         yield Reason(What.IMPOSSIBLE, tuple(j for j, _ in bad), min((m for _, m in bad), default=None), 0.0)
 
 
