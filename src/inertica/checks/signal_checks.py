@@ -138,8 +138,8 @@ def _since_1970(seconds: float) -> bool:
 
 
 def beyond_numbers(log: Log) -> Finding | None:
-    """Positions and torques of sizes that no robot has and whose powers exceed what numbers can hold; None where there are none."""
-    for symbol, what in (("q", "position"), ("tau", "torque")):
+    """Positions, their targets and torques of sizes that no robot has and whose powers exceed what numbers can hold."""
+    for symbol, what in (("q", "position"), ("qr", "position target"), ("tau", "torque")):
         if symbol not in log.signals:
             continue
         size = np.abs(np.where(np.isfinite(log.signals[symbol]), log.signals[symbol], 0.0))

@@ -21,6 +21,7 @@ from inertica.cli.identify import check_output
 from inertica.cli.reading import add_reading, described
 from inertica.errors import ModelWarning
 from inertica.workflow.payload.loads import Loads, fit_loads
+from inertica.writing import make_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         )
     files: list[str] = []
     if arguments.output is not None:
-        arguments.output.mkdir(parents=True, exist_ok=True)
+        make_folder(arguments.output)
         for name, load in result.loads.items():
             files += [str(f) for f in load.save(arguments.output / name)]
     sentences = [*result.fit.robot.warnings, *(result.gains.sentences if result.gains else ())]

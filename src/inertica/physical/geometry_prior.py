@@ -54,12 +54,11 @@ def usable_prior(description: Description) -> tuple[Parameters, str | None]:
     if not unusable:
         return prior, None
     values = np.array(prior.values)
-    ends, thinnest = link_ends(description.robot), THINNEST * _size(description.robot)
-    capsules = [capsule(end, thinnest) for end in ends]
+    rods = capsules(description.robot)
     stated = [j for j in description.robot.links if j not in unusable]
-    factor = sum(prior.link(j)[9] for j in stated) / sum(capsules[j][9] for j in stated) if stated else 1.0
+    factor = sum(prior.link(j)[9] for j in stated) / sum(rods[j][9] for j in stated) if stated else 1.0
     for j in unusable:
-        values[layout.link(j)] = factor * capsules[j]
+        values[layout.link(j)] = factor * rods[j]
     names = ", ".join(description.robot.number(j) for j in unusable)
     every = len(unusable) == len(description.robot.links)
     why = "the model says nothing usable about masses"
@@ -128,6 +127,11 @@ def link_ends(robot: Robot) -> list[Array]:
 def _size(robot: Robot) -> float:
     """m, the length of the longest link; a metre for a robot whose joints all sit in one point."""
     return longest_link(robot) or 1.0
+
+
+def capsules(robot: Robot) -> list[Array]:
+    """Ten parameters per link, if all were capsules of one density."""
+    return [capsule(ends, THINNEST * _size(robot)) for ends in link_ends(robot)]
 
 
 def capsule(ends: Array, thinnest: float) -> Array:

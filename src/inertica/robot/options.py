@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from inertica.errors import InputError
+from inertica.numbers import whole
 from inertica.robot import friction
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.formula import Formula, FormulaTerm
@@ -102,8 +103,7 @@ def joint_of(item: Item, robot: Robot) -> int:
 def _joint(item: Item, word: str, robot: Robot) -> int:
     with item.located():
         if word.isdecimal() and word not in robot.joint_names:
-            number = int(word) if len(word) < 6 else 0
-            if not 1 <= number <= robot.driven:
+            if (number := whole(word)) is None or not 1 <= number <= robot.driven:
                 raise InputError(
                     f"{item.key}: {robot.name} has no joint {word[:20]}; its joints are numbered 1 to {robot.driven}"
                 )

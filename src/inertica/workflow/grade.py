@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.documents import Derived
 from inertica.logs.log import Log
 from inertica.physical.check import check_links, negative_names
@@ -121,7 +122,7 @@ def grade(model: str | Path | Description, logs: Sequence[LogLike] = ()) -> Grad
     description = described(model)
     findings = [*_links(description.prior), *_masses(description), *_drives(description.prior), *_friction(description.prior)]
     residuals: dict[str, Residual] = {}
-    read = [read_one(source, description, "q", "tau") for source in logs]
+    read = [seen(read_one(source, description, "q", "tau")) for source in logs]
     for name, log in numbered([Path(str(log.origin)).name for log in read], read).items():
         residuals[name] = judged(description.prior, [_motion(log)])
         findings.append(_residual(name, residuals[name].raw.all))
