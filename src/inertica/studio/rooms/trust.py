@@ -84,7 +84,7 @@ def view(project: Project, asked: Asked) -> Document:
         "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
         "cells": [rows.get(j, {}) for j in range(len(joints))],
         "extra": extra,
-        "symbols": {kind: quantities[name] for row in rows for kind, name in row.items()},
+        "symbols": {kind: quantities[name] for row in rows.values() for kind, name in row.items()},
         "labels": [
             {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
             for w in LABELS
