@@ -57,6 +57,7 @@ def view(project: Project, asked: Asked) -> Document:
     result = project.result(name)
     layout, joints = result.parameters.layout, result.description.robot.joints
     rows, extra = layout.cells()
+    quantities = {entry.parameter.name: entry.quantity for entry in result.entries}
     parameters = [
         row | {"index": entry.parameter.joint, "kind": entry.parameter.kind}
         for row, entry in zip(documents(result.entries), result.entries, strict=True)
@@ -81,8 +82,9 @@ def view(project: Project, asked: Asked) -> Document:
         "lack_of_fit": document["lack_of_fit"],
         "masses": document["masses"],
         "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
-        "cells": rows,
+        "cells": [rows.get(j, {}) for j in range(len(joints))],
         "extra": extra,
+        "symbols": {kind: quantities[name] for row in rows.values() for kind, name in row.items()},
         "labels": [
             {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
             for w in LABELS
