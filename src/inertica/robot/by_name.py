@@ -34,7 +34,7 @@ def description_file(name: str) -> Path:
         if error.name != module:
             raise
         raise InputError(f"the package robot_descriptions has no '{name}'; its README lists all names") from None
-    except (OSError, ImportError, *_git_errors()) as error:  # it clones the repository while it is imported
+    except _unreachable() as error:  # it clones the repository while it is imported
         raise InputError(f"robot_descriptions cannot fetch '{name}' ({one_line(str(error))})") from None
     path = next((Path(getattr(described, key)) for key in PATHS if hasattr(described, key)), None)
     if path is None:
@@ -42,9 +42,10 @@ def description_file(name: str) -> Path:
     return path
 
 
-def _git_errors() -> tuple[type[Exception], ...]:
-    """What GitPython, by which the package clones, raises where it does not reach a repository."""
+def _unreachable() -> tuple[type[Exception], ...]:
+    """What the package raises where it does not reach a repository; it clones by GitPython, which wants the program git."""
     try:
-        return (importlib.import_module("git.exc").GitError,)
+        error: type[Exception] = importlib.import_module("git.exc").GitError
     except ImportError:
-        return ()
+        return (OSError, ImportError)
+    return (OSError, ImportError, error)
