@@ -94,7 +94,9 @@ class Equations:
     ) -> list[Scalar]:
         """ddq = M^-1 (tau - h)"""
         h = self.bias(q, dq, chi, shapes, memory)
-        return recursions.solve_positive(self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)])
+        M, rest, order = self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)], self.robot.order
+        x = recursions.solve_positive([[M[i][j] for j in order] for i in order], [rest[i] for i in order])
+        return [x[order.index(i)] for i in range(len(order))]
 
     def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: Scalar) -> list[Scalar]:
         """Inner states of terms one step later."""

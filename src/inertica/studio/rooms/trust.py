@@ -82,9 +82,9 @@ def view(project: Project, arguments: Arguments) -> Document:
         "lack_of_fit": document["lack_of_fit"],
         "masses": document["masses"],
         "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
-        "cells": rows,
+        "cells": [rows.get(j, {}) for j in range(len(joints))],
         "extra": extra,
-        "symbols": {kind: quantities[name] for row in rows for kind, name in row.items()},
+        "symbols": {kind: quantities[name] for row in rows.values() for kind, name in row.items()},
         "labels": [
             {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
             for w in LABELS

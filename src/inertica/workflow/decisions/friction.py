@@ -67,7 +67,7 @@ class FrictionSelection:
     """
 
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
-        self.description, self.motions, self.n = description, tuple(motions), description.robot.n
+        self.description, self.motions, self.n = description, tuple(motions), description.robot.driven
         say("friction: which law on which joint")
         self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)

@@ -98,6 +98,7 @@ def _stated(description: Description) -> dict[str, Any]:
     if source.card is not None:
         return dict(yaml.safe_load(source.card.read_text(encoding="utf-8")))
     chain = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
+    chain |= {"base": "floating"} if source.floating else {}
     return {key: value for key, value in chain.items() if value is not None}
 
 
