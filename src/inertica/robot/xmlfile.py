@@ -22,7 +22,7 @@ from inertica.errors import FileError, refuse_devices
 
 Element: TypeAlias = etree._Element
 
-EXPAND = "expand the file first, with `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
+EXPAND = "expand the file first, with `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`), or with the option xacro"
 
 _START_TAG = re.compile(rb"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 
