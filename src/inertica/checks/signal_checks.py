@@ -230,15 +230,15 @@ def _spike_heights(x: Array, outweighing: bool) -> Array:
     return np.where(alone & (height > least), height, 0.0)
 
 
-def dead_channels(log: Log) -> Finding:
-    """Channels without values or without any change."""
+def dead_channels(log: Log, robot: Robot) -> Finding:
+    """Channels without values or without any change; a floating base on which nothing acts has no torque rightly."""
     empty: list[str] = []
     constant: list[str] = []
     parked: list[str] = []
     for symbol in ("q", "dq", "tau"):
         if symbol not in log.signals:
             continue
-        for j, column in enumerate(log.signals[symbol].T):
+        for j, column in enumerate(log.signals[symbol].T[: robot.driven]):
             x = column[np.isfinite(column)]
             if len(x) < 3:
                 empty.append(f"{symbol}{j + 1}")

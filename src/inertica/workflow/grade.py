@@ -143,10 +143,11 @@ def _links(prior: Parameters) -> list[GradeFinding]:
 
 def _masses(description: Description) -> list[GradeFinding]:
     """Are there masses, and do bodies fit into the robot and into their links' shapes?"""
-    prior, n = description.prior, description.robot.n
+    prior = description.prior
     usable = without_placeholders(prior)
-    unstated = tuple(j + 1 for j in range(n) if not np.any(usable.link(j)))
-    if len(unstated) == n:
+    links = description.robot.links
+    unstated = tuple(j + 1 for j in links if not np.any(usable.link(j)))
+    if len(unstated) == len(links):
         return [GradeFinding(Subject.MASSES, "D", detail="no masses, or the same placeholder on every link")]
     out = []
     if unstated:
@@ -156,7 +157,7 @@ def _masses(description: Description) -> list[GradeFinding]:
         detail = "the centre of mass lies outside the link's shape"
         out.append(GradeFinding(Subject.MASSES, "C", doubt.links, doubt.value, doubt.limit, detail=detail))
     reach = arm_length(description.robot)
-    for j in range(n):
+    for j in links:
         if (size := _gyration(usable.link(j))) > reach > 0.0:
             detail = f"its radius of gyration is {size:.2g} m, the whole robot is {reach:.2g} m long; are units kg and m?"
             out.append(GradeFinding(Subject.MASSES, "C", (j + 1,), size, reach, detail=detail))
@@ -169,7 +170,7 @@ def _gyration(ten: NDArray[np.float64]) -> float:
 
 
 def _drives(prior: Parameters) -> list[GradeFinding]:
-    n = prior.layout.robot.n
+    n = prior.layout.robot.driven
     without = tuple(j for j in range(1, n + 1) if not _value(prior, f"Ia{j}"))
     if without:
         detail = "no inertia of motors and gears (armature); right only where torque is measured behind the gears"
@@ -182,7 +183,7 @@ def _friction(prior: Parameters) -> list[GradeFinding]:
     with_friction = {
         p.joint + 1 for p, value in zip(layout.parameters, braking.values, strict=True) if value and p.joint is not None
     }
-    without = tuple(j for j in range(1, layout.robot.n + 1) if j not in with_friction)
+    without = tuple(j for j in range(1, layout.robot.driven + 1) if j not in with_friction)
     if without:
         return [GradeFinding(Subject.FRICTION, "B", without, detail="no friction is stated")]
     return [GradeFinding(Subject.FRICTION, "A", detail="stated for every joint")]

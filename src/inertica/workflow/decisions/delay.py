@@ -19,6 +19,7 @@ from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks
 from inertica.workflow.decisions.filter import PARTS
 from inertica.workflow.identify.choice import Choice, Say
+from inertica.workflow.identify.reasons import Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ def choose_delay(
             sentence += "; the lead of the held torque stays in the log, since the method simulates it"
     several = len(np.unique(np.round(1e3 * taken, 3))) > 1
     value = ", ".join(f"{1e3 * d:.3g}" for d in (taken if several else taken[:1])) + " ms" if taken.any() else "none"
-    choice = Choice("delay", value, f"{value}: {sentence}")
+    choice = Choice("delay", value, Words(f"{value}: {sentence}"))
     if compared is not None:
         score = min(compared.score, compared.score_without)
         choice = replace(choice, score=score, score_without=compared.score_without, disagreement=not compared.better)

@@ -181,7 +181,7 @@ def _plain_links(description: Description) -> Parameters:
     layout = plain_layout(description.robot)
     links = Equations(description.layout).link_inertia(list(description.prior.values))
     named = {
-        name: float(value) for j, ten in enumerate(links) for name, value in zip(layout.names[layout.link(j)], ten, strict=True)
+        name: float(value) for j in layout.robot.links for name, value in zip(layout.names[layout.link(j)], links[j], strict=True)
     }
     return layout.zeros("model").replaced(named)
 
