@@ -77,8 +77,8 @@ def expanded(robot: str | None, words: list[str]) -> Path:
 
 def _program() -> list[str]:
     """xacro of ROS, or of PyPI in this environment."""
-    if found := shutil.which("xacro"):
-        return [found]
+    if program := shutil.which("xacro"):
+        return [program]
     if importlib.util.find_spec("xacro") is None:
         raise MissingDependencyError("xacro", "expanding a xacro file", "xacro")
     return [sys.executable, "-c", "import sys, xacro; sys.exit(xacro.main())"]
