@@ -39,6 +39,7 @@ from inertica.threads import one_thread
 from inertica.workflow.decisions.filter import position_edge, recipe_for
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.inputs import LogLike, described, read_one
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.payload.result import Payload, SensorBias
 
 Array = NDArray[np.float64]
@@ -85,12 +86,12 @@ def payload_by_wrench(
     say("rows of the sensor")
     if at_rest:
         rows = [rows_at_rest(description.robot, at.body, log, at.name) for log in records]
-        used = Choice("motion", "at rest", "every sample counts as taken at rest, as the user says", automatic=False)
+        used = Choice("motion", "at rest", Words("every sample counts as taken at rest, as the user says"), automatic=False)
     else:
         band = cutoff or position_edge(records)
         rows = [sensor_rows(description.robot, at.body, log, at.name, band) for log in records]
         sentence = f"positions hold motion up to {band:.3g} Hz; the wrench passes the same low-pass"
-        used = Choice("bandwidth", f"{band:.3g} Hz", sentence, automatic=cutoff is None)
+        used = Choice("bandwidth", f"{band:.3g} Hz", Words(sentence), automatic=cutoff is None)
     with one_thread():
         return _load(description, at, rows, records, used)
 
@@ -185,9 +186,11 @@ def _load(description: Description, at: Flange, rows: Sequence[SensorRows], logs
     choices = (
         used,
         Choice(
-            "sign", "reaction" if reads_load else "action", f"the sensor reads what the load {sign}, or its mass were negative"
+            "sign",
+            "reaction" if reads_load else "action",
+            Words(f"the sensor reads what the load {sign}, or its mass were negative"),
         ),
-        Choice("residual", f"{force:.2g} N, {moment:.2g} N m", met),
+        Choice("residual", f"{force:.2g} N, {moment:.2g} N m", Words(met)),
     )
     return Payload(
         description=description, flange=at, values=body.values, intervals=np.column_stack([body.lower, body.upper]), covariance=C,
