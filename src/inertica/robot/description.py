@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from inertica.display import paragraph, titled
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.model import Robot, Vector
+from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Robot, Vector
 from inertica.robot.terms import Term
 
 
@@ -27,6 +27,7 @@ class Source:
         root, tip, joints: the sub-chain that was selected.
         movable: all joints of the model file that move, in its order; empty where no selection is possible.
         sliding: those of them that slide.
+        floating: whether the base moves freely.
     """
 
     format: str
@@ -37,6 +38,28 @@ class Source:
     joints: tuple[str, ...] | None = None
     movable: tuple[str, ...] = ()
     sliding: tuple[str, ...] = ()
+    floating: bool = False
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What `reduce` and writers are told of the part of the file that was selected."""
+        return {"root": self.root, "tip": self.tip, "joints": self.joints, "floating": self.floating}
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A link of the model file on which the surroundings act.
+
+    Args:
+        name: of the link, as columns of a log call it.
+        link: 0-based robot link that it belongs to.
+        rotation, position: of its frame in the frame of that link.
+    """
+
+    name: str
+    link: int
+    rotation: Matrix = IDENTITY
+    position: Vector = ORIGIN
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,8 @@ class Description:
         notes: remarks of the reader, one sentence each.
         gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
         shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
+        contacts: where the surroundings act on a robot with a floating base; None where nothing is stated.
+        base_at_rest: the base stands still on a sensor that measures the force on it; its rows are those of a floating base.
         controller: values that the controller computes torques with, where they are no longer those of `prior`.
     """
 
@@ -82,6 +107,8 @@ class Description:
     gravity_stated: bool | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
     shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
+    contacts: tuple[Contact, ...] | None = None
+    base_at_rest: bool = False
     controller: Parameters | None = None
 
     @property
@@ -91,7 +118,9 @@ class Description:
     def __repr__(self) -> str:
         friction = "stated" if self.friction_stated else "left to identification"
         values = f"{self.layout.size} parameters ({self.prior.origin})"
-        return f"Description({self.name}: {self.robot.n} joints, {values}, friction {friction}, from {self.source.path.name})"
+        return (
+            f"Description({self.name}: {self.robot.driven} joints, {values}, friction {friction}, from {self.source.path.name})"
+        )
 
     def _repr_html_(self) -> str:
         return titled(repr(self), self.robot._repr_html_(), self.prior._repr_html_(), *map(paragraph, self.notes))

@@ -85,7 +85,7 @@ def source_part(source: Source, tree: Tree) -> Reduced:
     """The robot of a description again, with the links of the file that it consists of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        return reduce(tree, source.root, source.tip, source.joints)
+        return reduce(tree, **source.selection)
 
 
 def _root_tag(text: str) -> tuple[str, int]:

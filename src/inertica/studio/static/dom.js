@@ -150,10 +150,10 @@ export function dropZone(words, folder, accept, done) {
   return zone;
 }
 
-// a table that sorts by its columns: columns [{title, value(row), cell(row), num, wide: only where there is room}]
+// a table that sorts by its columns: columns [{title, value(row), cell(row), num, wide: class of columns that are there only where there is room}]
 export function sortable(caption, columns, rows, options = {}) {
   let by = null, up = true;
-  const body = h("tbody"), place = (c) => `${c.num ? ".num" : ""}${c.wide ? ".wide" : ""}`;
+  const body = h("tbody"), place = (c) => `${c.num ? ".num" : ""}${c.wide ? `.${c.wide}` : ""}`;
   const heads = columns.map((column) => h(`${column.title ? "th" : "td"}${place(column)}`, column.title ? { scope: "col" } : {}, column.value
     ? h("button", { type: "button", onclick: () => { up = by === column ? !up : true; by = column; fill(); } }, column.title) : column.title));
   let shown = rows;
