@@ -40,6 +40,7 @@ REASONS = (
     reasons.RefinedShapes(0.1, True), reasons.SharedBandwidth((12.0, 14.0), None),
     reasons.Widening(1.5, 4, 0.3, True, "", False, True), reasons.Widening(1.5, 0, None, False, "no loop is known", True, False),
     reasons.BandwidthOfFit(3.0, 6.0, 12.0, BandGain(10.0, 12.0, 0.98, 0.97), COMPARED, 0.02, 0.05, 7), reasons.StatedCutoff(),
+    reasons.SearchedDelay("torque lags on all joints", COMPARED, True), reasons.SearchedDelay("none shows in these data", None, False),
     reasons.EveryRow(0.2, 5.0, None), reasons.EveryRow(0.2, 5.0, COMPARED),
     reasons.EveryRow(0.2, 5.0, COMPARED, reasons.BandwidthOfFit(3.0, 6.0, 6.0, None, None, 0.1, 0.2, 3)),
     reasons.LoadWidening(1.2, 1.1, "no loop is known"),

@@ -311,6 +311,28 @@ class EveryRow(Reason):
 
 
 @dataclass(frozen=True)
+class SearchedDelay(Reason):
+    """Delays between torque and motion.
+
+    Args:
+        search: what the search says of them, in its words.
+        compared: data left out with the delays taken out, and with what is expected without looking; None where those are the same.
+        lead_stays: whether the lead of a held torque stays in the log, for a method that simulates it.
+    """
+
+    search: str
+    compared: Comparison | None
+    lead_stays: bool
+
+    def words(self, choice: Decided) -> str:
+        out = f"{choice.value}: {self.search}"
+        if self.compared is not None:
+            out += f"; {self.compared.sentence}" + ("" if self.compared.better else ", so it is not taken out")
+        lead = "; the lead of the held torque stays in the log, since the method simulates it"
+        return out + (lead if self.lead_stays else "")
+
+
+@dataclass(frozen=True)
 class RefinedShapes(Reason):
     """Constants of friction laws.
 
