@@ -39,6 +39,7 @@ from inertica.workflow.decisions.filter import (
     search_start,
     velocity_sources,
 )
+from inertica.workflow.identify import reasons
 from inertica.workflow.identify.choice import Alternative, Choice, Say
 
 MOST = 0.5
@@ -88,7 +89,7 @@ def choose_filter_and_rows(
     start = min(search_start(logs, base).narrowest, HIGHEST * rate)
     masked = recipe_for(start, rate, replace(recipe, velocity="differences"))
     highest = min(max(position_edge(logs), start), HIGHEST * rate)
-    share = torque_share(_problem(description, base, logs, masked), highest)
+    share = torque_share(Problem.of_logs(base, logs, masked, description.prior), highest)
     if share >= MOST:
         return choose_filter(description, base, logs, recipe, say, velocities)
     try:
@@ -100,19 +101,16 @@ def choose_filter_and_rows(
     moving = [_moving(prepare(log, widest)) for log in logs]
     every_row = _every_row(description, base, logs, recipe, (start / STEP, highest), velocities, moving)
     every, tried = every_row.chosen, every_row.tried
-    why = f"rows away from reversals and rest hold, below {start:.3g} Hz, only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
         score = next(each.score for each in tried if each.taken)
-        sentence = f"{value}: {why}, too few to fit; where the joints move, {100 * score:.3g} % on data left out"
-        return every, Choice("filter", value, sentence, True, tried, score)
+        return every, Choice("filter", value, reasons.EveryRow(share, start, None), True, tried, score)
     compared = _compared(description, base, logs, every_row.best, usual[0], moving)
     if compared.significantly_worse:
         choice = usual[1]
-        sentence = f"{choice.sentence}; {why}, yet a fit to every row predicts worse: {compared.sentence}"
-        return usual[0], replace(choice, sentence=sentence, disagreement=True)
-    sentence = f"{value}: {why}; {compared.sentence}"
-    return every, Choice("filter", value, sentence, True, tried, compared.score, compared.score_without)
+        return usual[0], replace(choice, reason=reasons.EveryRow(share, start, compared, choice.reason), disagreement=True)
+    why = reasons.EveryRow(share, start, compared)
+    return every, Choice("filter", value, why, True, tried, compared.score, compared.score_without)
 
 
 def torque_share(problem: Problem, highest: float) -> float:
@@ -162,7 +160,9 @@ def _every_row(
     steps = int(np.floor(np.log(highest / start) / np.log(STEP)))
     cutoffs = [start * STEP**k for k in range(steps + 1)]
     scores = {
-        (cutoff, source): _score(_problem(description, base, logs, every_row_recipe(cutoff, rate, recipe, source)), moving)
+        (cutoff, source): _score(
+            Problem.of_logs(base, logs, every_row_recipe(cutoff, rate, recipe, source), description.prior), moving
+        )
         for source in sources
         for cutoff in cutoffs
     }
@@ -198,14 +198,10 @@ def _compared(
     """Raw torque left out, as predicted by fits to every row and by the usual ones; each with its own filter of predictions."""
     scores = []
     for recipe in (every, usual):
-        fits = Blocks(_problem(description, base, logs, recipe), PARTS)
+        fits = Blocks(Problem.of_logs(base, logs, recipe, description.prior), PARTS)
         scores.append(fits.scored_on([prepare(log, recipe.for_prediction) for log in logs], moving).evaluate())
     weights = levers(base.layout.robot) ** 2
     return compare(*(x @ weights for x in (scores[0].squares, scores[1].squares, scores[0].sizes)))
-
-
-def _problem(description: Description, base: BaseModel, logs: Sequence[Log], recipe: Recipe) -> Problem:
-    return Problem(base, tuple(prepare(log, recipe) for log in logs), description.prior)
 
 
 def _origin(velocity: str) -> str:
