@@ -125,7 +125,7 @@ def test_links_that_name_no_file_are_left_out(project):
     links = [["x"], None, 3, "a\0b", "/none/arm.urdf"]
     (project.folder / "studio.json").write_text(json.dumps({"version": 1, "logs": [], "links": links, "choices": {}}))
     assert project.state["links"] == ["/none/arm.urdf"]
-    assert ROOMS["robot"].view(project, Asked({}))["models"][-1] == "/none/arm.urdf"
+    assert ROOMS["robot"].view(project, Arguments())["models"][-1] == "/none/arm.urdf"
     assert "4 of its links name no file" in " ".join(project.problems)
 
 
