@@ -7,6 +7,7 @@ filter predicts raw torque well whatever it does to the parameters; the fit must
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -181,7 +182,12 @@ def choose_filter(
     for source in sources:
         own = recipe_for(fit, rate, replace(recipe, velocity=source))
         problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
-        scores = _descent(problem, own, logs, cutoffs, fit, say)
+        try:
+            scores = _descent(problem, own, logs, cutoffs, fit, say)
+        except TooFewSamplesError:  # by a record that is no velocity every row may lie at a reversal
+            if source == sources[-1] and not tried:
+                raise
+            continue
         tried |= {(cutoff, source): score for cutoff, score in scores.items()}
     cutoff, velocity = min(tried, key=lambda key: tried[key])
     origin = "its own record" if velocity == "recorded" else "differences"
@@ -214,16 +220,18 @@ def stated_cutoff(
     value = f"fit and predictions up to {cutoff:g} Hz, velocity: "
     if len(recipes) == 1:
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
-    problems = [Problem(base, tuple(prepare(log, own) for log in logs), description.prior) for own in recipes]
-    try:
-        scores: dict[str, float] = {
-            own.velocity: Blocks(problem).evaluate().all for own, problem in zip(recipes, problems, strict=True)
-        }
-    except TooFewSamplesError:  # nothing to leave out: the record is taken at its word
+    scores: dict[str, float] = {}
+    for own in recipes:
+        problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+        with suppress(TooFewSamplesError):  # nothing to leave out
+            scores[own.velocity] = Blocks(problem).evaluate().all
+    if not scores:  # the record is taken at its word
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
+    recipes = [own for own in recipes if own.velocity in scores]
     chosen = min(recipes, key=lambda own: scores[own.velocity])
     value += chosen.velocity
     others = ", ".join(f"{100 * scores[own.velocity]:.3g} % ({own.velocity})" for own in recipes if own is not chosen)
+    others = others or "the other source leaves too few rows between reversals"
     sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
     return chosen, Choice(
         "filter", value, sentence, True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())
