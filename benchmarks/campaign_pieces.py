@@ -27,7 +27,8 @@ MOST = 15 << 20
 
 def one_unit(spec: dict, unit: dict, code: str, device: str) -> tuple[bytes, dict[str, float], float]:
     """A packed unit, the processor's seconds of its methods, and its own."""
-    from inertica.campaign.pieces import packed
+    from pieces import packed
+
     from inertica.campaign.work import unit_rows
 
     begun = time.perf_counter()
@@ -66,7 +67,8 @@ def computed(spec, units: list, deadline: float, workers: int, device: str) -> I
 
 
 def compute(arguments: argparse.Namespace) -> None:
-    from inertica.campaign.pieces import write_pieces
+    from pieces import write_pieces
+
     from inertica.campaign.plan import plan
     from inertica.campaign.specfile import read_spec
 
@@ -96,13 +98,14 @@ def compute(arguments: argparse.Namespace) -> None:
 
 
 def _ids(files: list[Path]) -> list[str]:
-    from inertica.campaign.pieces import read_pieces, unpacked
+    from pieces import read_pieces, unpacked
 
     return [unpacked(unit)[0][0]["unit"] for unit in read_pieces(files)]
 
 
 def collect(arguments: argparse.Namespace) -> None:
-    from inertica.campaign.pieces import read_pieces, unpacked
+    from pieces import read_pieces, unpacked
+
     from inertica.campaign.plan import plan
     from inertica.campaign.rows import parquet_bytes
     from inertica.campaign.specfile import read_spec

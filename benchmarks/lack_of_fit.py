@@ -31,10 +31,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-
-import inertica as ia
-from inertica.experiment import Experiment
-from inertica.experiment.effects import (
+from effects import (
     stretched,
     tilted,
     with_elasticity,
@@ -42,6 +39,9 @@ from inertica.experiment.effects import (
     with_ripple,
     with_soft_drives,
 )
+
+import inertica as ia
+from inertica.experiment import Experiment
 from inertica.logs.log import Log
 from inertica.robot.description import Description
 

@@ -26,6 +26,7 @@ REASONS = {
     "preprocessing/filters.py: EDGES": "a ratio, and where it comes from",
     "preprocessing/filters.py: FILTERS": "names",
     "preprocessing/edge.py: BANDS": "a ratio, and where it comes from",
+    "workflow/observe/monitor.py: PERIOD": "default of an option that users state in s",
     "checks/clock.py: UNITS": "units that files may be in",
     "checks/hypotheses.py: UNITS": "units that files may be in",
     "robot/cad_table.py: UNITS": "units that files may be in",

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica import scalars
-from inertica.dynamics.kernels import Array, Kernel, Loop, Normals, Reference, Runs
-from inertica.dynamics.noise import normals
+from inertica.arrays import Array
+from inertica.dynamics.kernels import Kernel, Loop, Normals, Reference, Runs
 from inertica.dynamics.trace import operands
+from philox import normals
 
 OPERATIONS: dict[str, Callable[..., Array]] = {"+": add, "-": sub, "*": mul, "/": truediv, "neg": neg}
 

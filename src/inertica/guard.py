@@ -47,9 +47,14 @@ class Comparison:
         return self.t < -self.limit
 
     @property
+    def significantly_worse(self) -> bool:
+        """Worse beyond doubt, by however little."""
+        return self.t > self.limit
+
+    @property
     def clearly_worse(self) -> bool:
         """Worse beyond doubt, and by an amount that matters."""
-        return self.t > self.limit and self.score > MATTERS * self.score_without
+        return self.significantly_worse and self.score > MATTERS * self.score_without
 
     @property
     def clearly_better(self) -> bool:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pieces import packed, read_pieces, unpacked, write_pieces
 
 import inertica
 from campaign import small
 from inertica.campaign import store as stores
 from inertica.campaign.engines import InProcess
-from inertica.campaign.pieces import packed, read_pieces, unpacked, write_pieces
 from inertica.campaign.plan import plan
 from inertica.campaign.program import sources
 from inertica.campaign.rows import parquet_bytes, read_bytes, read_rows

@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from effects import with_elasticity
 
 from inertica.checks.elastic import stiffened
 from inertica.checks.gate import admitted, checked
 from inertica.documents import plain
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment
-from inertica.experiment.effects import with_elasticity
 from inertica.logs.log import Log
 from inertica.robot.load import load
 

@@ -15,7 +15,6 @@ from inertica.dynamics import sections
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm.target import Native
-from inertica.dynamics.noise import normals
 from inertica.dynamics.simulate import Noise, RunOptions, Simulation
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.errors import InputError, MissingDependencyError
@@ -24,6 +23,7 @@ from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LuGre, Viscous
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
+from philox import normals
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ to run the card's text with")
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import inertica as ia
-from inertica.dynamics.noise import DISTRIBUTIONS, NEXT_CALL, TORQUE_CALL, normals
+from inertica.dynamics.noise import DISTRIBUTIONS, NEXT_CALL, TORQUE_CALL
 from inertica.errors import InputError
 from inertica.experiment import Experiment
+from philox import normals
 
 KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inertica.dynamics.noise import TORQUE_CALL, normals, philox
+from inertica.dynamics.noise import TORQUE_CALL
+from philox import normals, philox
 
 WORDS = [  # published test vectors of philox4x32-10: counter, key, result
     ([0, 0, 0, 0], (0, 0), [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),

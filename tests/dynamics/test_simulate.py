@@ -12,7 +12,7 @@ from inertica.dynamics import simulate as simulation
 from inertica.dynamics.engine import Engine, Reduction
 from inertica.dynamics.equations import Equations, plain_regressor
 from inertica.dynamics.laws import FeedForward, Saturated
-from inertica.dynamics.noise import TORQUE_CALL, normals
+from inertica.dynamics.noise import TORQUE_CALL
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
 from inertica.robot.control import PD, PID, Cascade, CascadePI
@@ -20,6 +20,7 @@ from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LoadDependent, LuGre, Viscous
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
+from philox import normals
 from referee import pinocchio_model
 
 DT = 2e-4

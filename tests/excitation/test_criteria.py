@@ -57,13 +57,11 @@ def test_frisch_cost_of_the_authors_points(planar):
 
 
 def test_values_from_singular_values():
-    W = np.diag([8.0, 4.0, 2.0])
     s = np.array([8.0, 4.0, 2.0])
-    assert Condition().of_matrix(W) == pytest.approx(4.0)
+    assert Condition().of(s) == pytest.approx(4.0)
     assert Survey(k1=2.0, k2=10.0).of(s) == pytest.approx(2.0 * 16.0 + 5.0)
     assert Determinant().of(s) == pytest.approx(-np.log((8.0 * 4.0 * 2.0) ** 2))
     assert SmallestSingular(rank=2).of(s) == pytest.approx(0.25)
-    assert Condition(scaled=True).of_matrix(W) == pytest.approx(1.0)
     assert Condition().of(np.array([1.0, 0.0])) == np.inf
 
 

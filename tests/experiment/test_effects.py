@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import inertica as ia
-from inertica.dynamics.engine import Engine
-from inertica.errors import InputError
-from inertica.experiment import Experiment
-from inertica.experiment.effects import (
+from effects import (
     stretched,
     tilted,
     with_elasticity,
@@ -17,6 +12,11 @@ from inertica.experiment.effects import (
     with_ripple,
     with_soft_drives,
 )
+
+import inertica as ia
+from inertica.dynamics.engine import Engine
+from inertica.errors import InputError
+from inertica.experiment import Experiment
 from inertica.logs.log import Log
 
 

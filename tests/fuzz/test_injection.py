@@ -224,7 +224,7 @@ def harmless() -> tuple[Parameters, CodeProgram, Expected]:
     description = description.with_terms((*description.layout.terms, UserTerm("user", lambda x: {0: sin(x.q[0])}, "N m")))
     values = description.prior.replaced({"user": 0.5})
     base = base_model(values.layout)
-    program, _ = writer._program(values, base, False, "arm")
+    program, _ = writer.program_of(values, base, False, "arm")
     q, dq, ddq = states(2, 3)
     expected = Expected(q, dq, ddq, np.asarray(Engine(values.layout).inverse_dynamics(q, dq, ddq, values)))
     return values, program, expected

@@ -11,14 +11,14 @@ from inertica.dynamics.equations import plain_regressor
 from inertica.identifiability import svd_reduction
 from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
-from inertica.identifiability.svd_reduction import best_subset, criterion, reduced_by_svd, svd_base_model
+from inertica.identifiability.svd_reduction import best_subset, criterion, reduced_by_svd
 from inertica.robot.load import load
 from robots import random_chi, random_layout
 
 
 def test_published_reduction_of_the_planar_arm() -> None:
     robot = load("planar2")
-    model = svd_base_model(robot.layout)
+    model = reduced_by_svd(robot.layout).base
     facts = robot.reference["model_12"]
     names = robot.layout.names
     assert model.rank == facts["rank"]
@@ -46,7 +46,7 @@ def test_published_counts_of_the_planar_arm() -> None:
 
 def test_theorem_3_as_printed_is_wrong_and_kept_columns_are_right() -> None:
     robot = load("planar2")
-    model = svd_base_model(robot.layout)
+    model = reduced_by_svd(robot.layout).base
     s = random_states(robot.layout, 100, seed=8)
     Y = plain_regressor(robot.layout, s.q, s.dq, s.ddq)
     tau, beta = Y @ robot.prior.values, model.beta(robot.prior.values)
@@ -58,7 +58,7 @@ def test_theorem_3_as_printed_is_wrong_and_kept_columns_are_right() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_same_torques_and_classes_as_the_plain_base(seed: int) -> None:
     layout = random_layout(seed)
-    model, plain = svd_base_model(layout), base_model(layout)
+    model, plain = reduced_by_svd(layout).base, base_model(layout)
     s = random_states(layout, 40, seed=77)
     Y = plain_regressor(layout, s.q, s.dq, s.ddq)
     chi = random_chi(layout, seed)
@@ -87,7 +87,7 @@ def test_swaps_end_where_no_single_swap_helps(monkeypatch: pytest.MonkeyPatch) -
 
 def test_large_robot_by_swaps() -> None:
     robot = load("tx40")
-    model = svd_base_model(robot.layout)
+    model = reduced_by_svd(robot.layout).base
     s = random_states(robot.layout, 40, seed=3)
     Y = plain_regressor(robot.layout, s.q, s.dq, s.ddq)
     chi = robot.prior.values

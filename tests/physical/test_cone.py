@@ -17,7 +17,6 @@ from inertica.physical.constraints import (
     Equal,
     MassBounds,
     PositiveInertia,
-    PositiveMass,
     RealBody,
     Signs,
     TotalMass,
@@ -78,7 +77,6 @@ def test_all_kinds_of_constraints_together_agree_with_cvxpy(seed: int) -> None:
     constraints = (
         *PHYSICAL,
         PositiveInertia(links=(1, 2)),
-        PositiveMass(),
         MassBounds({4: (3.0, 4.0), 5: (0.9, 1.1)}),
         TotalMass(22.0, 22.5),
         CentreInBox({1: Box(true[0].com - 0.05, true[0].com + 0.05)}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from inertica.errors import InputError
 from inertica.logs.log import Log
@@ -22,7 +23,7 @@ from inertica.preprocessing.filters import (
 from inertica.preprocessing.periods import detect_period, part_labels, period_share
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
-from inertica.preprocessing.resample import uniform_clock
+from inertica.preprocessing.resample import on_clock, uniform_clock, uniform_spline
 
 W = 2 * np.pi * np.array([1.0, 2.5])
 FILTERS = [Unfiltered(), Butterworth(50.0), SavitzkyGolay(0.02, 4), SmoothingSpline(50.0), Equiripple(compensated=True)]
@@ -373,3 +374,21 @@ def test_a_log_is_resampled_once_for_recipes_that_differ_in_filters(monkeypatch:
     assert np.array_equal(first.tau, again.tau) and not np.array_equal(first.q, again.q)
     with pytest.raises(AssertionError, match="resampled again"):
         prepare(log, Recipe(filter=Butterworth(20.0), delay=0.001))
+
+
+@pytest.mark.parametrize("order", ["forward", "back at the ends of periods", "any"])
+def test_a_spline_read_in_stretches_is_the_whole_one(order: str) -> None:
+    rng = np.random.default_rng(3)
+    y = np.cumsum(rng.normal(size=(9000, 2)), axis=0)
+    at = rng.uniform(0.0, 8999.0, 5000 if order != "any" else 200)
+    at = {"forward": np.sort(at), "back at the ends of periods": np.mod(0.7 * np.arange(20_000), 8999.0), "any": at}[order]
+    np.testing.assert_allclose(uniform_spline(y, at), CubicSpline(np.arange(9000), y)(at), atol=1e-12 * np.abs(y).max())
+
+
+def test_delays_of_joints_are_taken_off_one_spline_where_the_clock_is_even() -> None:
+    t, rng = np.arange(600) / 500.0, np.random.default_rng(4)
+    y, use, delays = np.cumsum(rng.normal(size=(600, 3)), axis=0), np.ones(600, bool), [0.0013, 0.0, -0.004]
+    out, missing = on_clock(uniform_clock(t), t, y, use, delays, "cubic")
+    one_by_one = [CubicSpline(t, x)(np.clip(t + d, 0.0, t[-1])) for x, d in zip(y.T, delays, strict=True)]
+    np.testing.assert_allclose(out, np.column_stack(one_by_one), atol=1e-10)
+    assert missing.sum() == 3 and missing[[0, 1, -1]].all()

@@ -12,7 +12,7 @@ from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
 from inertica.reproduce.consistent import reproduce
-from inertica.reproduce.consistent_setup import KEPT, LINKS, LISTED, PC, B, E, Setup, Solved, in_state, state, tolerance
+from inertica.reproduce.consistent_setup import LINKS, PC, RETAINED, TABLE_II, B, E, Setup, Solved, in_state, state, tolerance
 from inertica.reproduce.rows import Options, Reproduction
 
 RECORD = Path("tx40") / "tx40_joint_public.csv.gz"
@@ -38,10 +38,10 @@ def values(found: Reproduction) -> dict[str, object]:
 
 
 def test_the_model_has_one_base_parameter_less_than_stated(setup: Setup) -> None:
-    assert (setup.base.layout.size, setup.base.rank, len(setup.listed)) == (86, 60, 76)
+    assert (setup.base.layout.size, setup.base.rank, len(setup.tabulated)) == (86, 60, 76)
     ref, e = setup.printed["ref"].values, setup.printed["e"].values
     assert np.count_nonzero(ref != e) == 31
-    fixed = np.setdiff1d(setup.listed, setup.base.retained)
+    fixed = np.setdiff1d(setup.tabulated, setup.base.retained)
     assert len(fixed) == 16 and np.array_equal(setup.printed["b"].values[fixed], ref[fixed])
 
 
@@ -107,10 +107,10 @@ def test_true_base_parameters_listed_like_column_b_fail(setup: Setup) -> None:
 
 
 def test_solutions_in_simulation(setup: Setup, solved: Solved) -> None:
-    for name in (KEPT, B):
+    for name in (RETAINED, B):
         assert solved.price(solved.chi[name]) == pytest.approx(0.0, abs=1e-9)
-    assert solved.price(solved.chi[LISTED]) > 1.0
-    assert np.linalg.norm(solved.chi[B] - setup.reference.values) < np.linalg.norm(solved.chi[KEPT] - setup.reference.values)
+    assert solved.price(solved.chi[TABLE_II]) > 1.0
+    assert np.linalg.norm(solved.chi[B] - setup.reference.values) < np.linalg.norm(solved.chi[RETAINED] - setup.reference.values)
     essential = solved.essential[30.0]
     np.testing.assert_array_equal(essential.chi, solved.chi[E])
     assert 20 < len(essential.names) < 35 and set(essential.names) <= set(setup.base.names)

@@ -12,7 +12,7 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.start import Regular
 from inertica.estimators.linear.least_squares import Wls
 from inertica.experiment import Experiment, Sensors
-from inertica.reproduce.didim import Study
+from inertica.reproduce.didim import DidimStudy
 from inertica.reproduce.didim_figures import write_figures
 from inertica.reproduce.didim_setup import NOISE, Setup
 from inertica.reproduce.verdicts import AGREES, CONSISTENT, DIFFERS, word_of
@@ -37,7 +37,7 @@ def test_regular_start_converges_in_three(setup: Setup) -> None:
 
 def test_verdicts_and_columns_of_the_tables(setup: Setup) -> None:
     """Table 9 and the columns of relative standard deviations, by the paper's formula from rows built here."""
-    study = Study(seeds=0)
+    study = DidimStudy(seeds=0)
     fast, _, _ = setup.problems(setup.log(0))
     tuned = {"retune": True, "tuned_for": tuple(setup.inertia)}
     third = Didim(start=Regular(), **tuned).estimate(replace(fast, loop=setup.slower(3.0)))  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ def test_verdicts_and_columns_of_the_tables(setup: Setup) -> None:
 
 def test_agrees_means_the_printed_value(setup: Setup) -> None:
     """Table 7: friction far from print by the printed spread is not called an agreement for being that of the simulated arm."""
-    study = Study(seeds=0)
+    study = DidimStudy(seeds=0)
     _, raw, _ = setup.problems(setup.log(0))
     e = Didim(start=Regular(), retune=True, tuned_for=tuple(setup.inertia)).estimate(raw)
     rows = {row.quantity: row for row in study._table("Table 7, DIDIM", e, study._side("unfiltered_200Hz", 3))}
@@ -93,7 +93,7 @@ def test_variable_steps_inside_the_identification(setup: Setup) -> None:
 
 @pytest.mark.slow
 def test_study(tmp_path: Path) -> None:
-    study = Study(seeds=100)
+    study = DidimStudy(seeds=100)
     outcome = study.run()
     by_name = {row.quantity: row for row in outcome.rows}
     values = {f"{item}: {name}" for item in ("Table 2", "Table 5, DIDIM", "Table 7, DIDIM") for name in study.setup.names}

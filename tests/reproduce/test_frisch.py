@@ -10,7 +10,7 @@ import pytest
 
 from inertica.errors import FileError, InputError
 from inertica.excitation import Samples
-from inertica.reproduce.frisch import KEYS, MATCHING, RIGHT_MODEL, Found, Study
+from inertica.reproduce.frisch import KEYS, MATCHING, RIGHT_MODEL, FrischResults, FrischStudy
 from inertica.reproduce.frisch_setup import (
     Outcome,
     monte_carlo,
@@ -59,7 +59,7 @@ def test_models_and_their_base_parameters() -> None:
 
 
 def test_table_2_from_the_authors_points(authors_points: str) -> None:
-    study = Study(points=authors_points)
+    study = FrischStudy(points=authors_points)
     points, _ = read_points(authors_points)
     printed = study._figures(points, optimised_model())
     assert printed["cost"] == pytest.approx(13.573941, abs=1e-5)
@@ -71,7 +71,7 @@ def test_table_2_from_the_authors_points(authors_points: str) -> None:
 
 
 def matching(points: Samples, runs: int) -> Outcome:
-    case = next(c for c in Study().cases() if c.name == MATCHING)
+    case = next(c for c in FrischStudy().cases() if c.name == MATCHING)
     return monte_carlo(case, trajectory_through(points), runs, 0, lambda _: None)
 
 
@@ -132,7 +132,7 @@ def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_whole_study_with_the_authors_points(authors_points: str) -> None:
-    study: Found = Study(runs=60, points=authors_points, quick=True).run()
+    study: FrischResults = FrischStudy(runs=60, points=authors_points, quick=True).run()
     rows = {row.quantity: row for row in study.rows}
     arose = [row for q, row in rows.items() if f", {MATCHING}: " in q and "standard deviation" not in q]
     assert len(arose) == 36 and {row.verdict for row in arose} == {"agrees"}

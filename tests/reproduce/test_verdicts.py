@@ -13,6 +13,7 @@ from inertica.reproduce.verdicts import (
     REFUTED,
     REPORTED,
     UNTESTED,
+    Doubt,
     Words,
     counted,
     rounding_of,
@@ -65,14 +66,14 @@ def test_every_word(
     claim: bool,
     word: str,
 ) -> None:
-    assert word_of(verdict(printed, spread, ours, our_spread, truth=truth, claim=claim)) == word
-    with_reason = verdict(printed, spread, ours, our_spread, truth=truth, claim=claim, why="because", remark="by the way")
+    assert word_of(verdict(printed, ours, Doubt(spread, our_spread), truth=truth, claim=claim)) == word
+    with_reason = verdict(printed, ours, Doubt(spread, our_spread), truth=truth, claim=claim, why="because", remark="by the way")
     assert word_of(with_reason) == word
     assert ("because" in with_reason) == (word in (DIFFERS, REFUTED, CONSISTENT))
 
 
 def test_what_is_missing_here_differs_for_a_reason() -> None:
-    assert verdict(0.02, 0.0, None, 0.0, why="converged before") == "differs: converged before"
+    assert verdict(0.02, None, why="converged before") == "differs: converged before"
 
 
 def test_rounding_is_half_of_the_last_digit_printed() -> None:

@@ -83,7 +83,7 @@ def test_unknown_columns_can_be_mapped(project):
         "first",
         "second",
     ]
-    data.columns(project, Asked({"columns": {"t": "clock", "q": ["alpha", "beta"], "tau": ["first", "second"]}}))
+    data.reading(project, Asked({"options": {"columns": {"t": "clock", "q": ["alpha", "beta"], "tau": ["first", "second"]}}}))
     about = data.describe(project, Asked({"log": "odd.csv"}))
     assert about["samples"] == 50 and set(about["signals"]) == {"q", "tau"}
 

@@ -11,8 +11,9 @@ import studio_arm as arm
 from inertica.cli.main import main
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
+from inertica.studio.fields import told
 from inertica.studio.project import Project
-from inertica.studio.rooms import ROOMS, data, export, identify, motion, trust
+from inertica.studio.rooms import ROOMS, data, export, identify, motion, robot, trust
 from inertica.studio.start import prepare
 
 
@@ -74,6 +75,8 @@ def lines_shown_do_what_they_say(project, monkeypatch):
     """Every command line and every Python line that a room shows runs, in the project folder."""
     monkeypatch.chdir(project.folder)
     for room in ROOMS.values():
+        if room.extra:
+            continue  # until their forms are filled in, these say how it would be done
         same = room.view(project, Asked())["same"]
         for line in same["shell"]:
             assert main(shlex.split(line.replace("results/result-", "again/result-"))[1:]) == 0, line
@@ -96,7 +99,7 @@ def test_from_a_motion_to_an_exported_model(tmp_path, monkeypatch):
     near = motion.clearance(project, Asked({"trajectory": "motion-1.yaml"}))
     assert (near["known"] is False and len(near["why"]) > 20) or near["distance"] > 0.0
     work(project, "motion", "rehearse", tmp_path, trajectory="motion-1.yaml", spread=0.3)
-    (rehearsed,) = motion.rehearsals(project)
+    (rehearsed,) = project.rehearsals
     right, of = rehearsed["covered"]
     assert of >= 8 and right >= 0.7 * of  # 95 % each, and they err together
     planted = {row["name"]: row["planted"] for row in rehearsed["base"]}
@@ -132,8 +135,8 @@ def test_from_a_motion_to_an_exported_model(tmp_path, monkeypatch):
     series = trust.torque(project, Asked({"result": "second", "joint": 1.0}))
     assert series.values.shape == (len(series.t), 3)
     assert np.allclose(series.values[:, 0] - series.values[:, 1], series.values[:, 2], equal_nan=True)
-    pair = trust.compare(project, Asked({"first": "first", "second": "second"}))
-    assert pair["shared"] and pair["count"] > 4 and "same log" in pair["sentence"]
+    pair = identify.compare(project, Asked({"first": "first", "second": "second"}))
+    assert pair["shared"] and len(pair["differences"]) > 4 and "same log" in pair["sentence"]
 
     for kind in ("urdf", "mjcf", "parameters", "report", "python"):
         written = work(project, "export", "write", tmp_path, result="first", format=kind)
@@ -146,4 +149,112 @@ def test_from_a_motion_to_an_exported_model(tmp_path, monkeypatch):
     lines_shown_do_what_they_say(project, monkeypatch)
     reopened = Project(project.folder)
     assert reopened.results == ["first", "second"] and trust.selected(reopened) == "second"
-    assert all(room.state(reopened)[0] in ("done", "attention") for room in ROOMS.values())
+    assert all(room.state(reopened)[0] in ("done", "attention") for room in ROOMS.values() if not room.extra)
+
+
+LOAD_MASS, LOAD_AT = 1.2, 0.3
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """A project of the arm with three logs: without load, with a ball of known mass in its hand, and currents of both."""
+    card = arm.write(tmp_path / "arms")
+    ball = arm.URDF.replace(
+        "</robot>",
+        f'''<joint name="held" type="fixed"><parent link="fore"/><child link="ball"/>
+      <origin xyz="{LOAD_AT} 0 0"/></joint><link name="ball"><inertial><mass value="{LOAD_MASS}"/>
+      <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>''',
+    )
+    (card.parent / "held.urdf").write_text(ball)
+    (card.parent / "held.yaml").write_text(card.read_text().replace("arm.urdf", "held.urdf"))
+    empty = arm.log(card, tmp_path / "empty.npz")
+    full = arm.log(card.parent / "held.yaml", tmp_path / "full.npz", seed=1)
+    project = prepare(tmp_path / "project", card, [empty, full])
+    for name, gains in (("empty", (20.0, 9.0)), ("full", (20.0, 9.0))):
+        log = ia.read_log(tmp_path / f"{name}.npz", project.description)
+        rows = np.column_stack([log.t, log.need("q"), log.need("tau") / gains])
+        np.savetxt(tmp_path / f"{name}-i.csv", rows, delimiter=",", header="t,q1,q2,i1,i2", comments="")
+        project.add_log(project.link(tmp_path / f"{name}-i.csv"))
+    return project
+
+
+@pytest.mark.slow
+def test_a_load_is_found_and_written(loaded, tmp_path, monkeypatch):
+    asked = {"unloaded": ["empty.npz"], "loaded": ["full.npz"], "frame": f"{LOAD_AT},0,0", "name": "payload-1"}
+    work(loaded, "payload", "find", tmp_path, **asked)
+    view = ROOMS["payload"].view(loaded, Asked())
+    low, high = view["last"]["mass"]["interval"]
+    assert low <= LOAD_MASS <= high and high - low < 0.3 * LOAD_MASS
+    assert all((loaded.folder / file).is_file() for file in view["files"]) and "exports/payload-1/load.urdf" in view["files"]
+    with pytest.raises(Refused, match="tick at least one log with the load"):
+        work(loaded, "payload", "find", tmp_path, unloaded=["empty.npz"])
+    monkeypatch.chdir(loaded.folder)
+    for line in view["same"]["shell"]:
+        assert main(shlex.split(line)[1:]) == 0, line
+    exec("\n".join(view["same"]["python"]), {})
+
+
+@pytest.mark.slow
+def test_gains_are_found_and_become_the_robots(loaded, tmp_path, monkeypatch):
+    with pytest.raises(Refused, match="no gains were found yet"):
+        ROOMS["gains"].actions["keep"](loaded, Asked())
+    place = [LOAD_AT, 0.0, 0.0]
+    work(loaded, "gains", "find", tmp_path, unloaded=["empty-i.csv"], loaded=["full-i.csv"], mass=LOAD_MASS, com=place)
+    view = ROOMS["gains"].view(loaded, Asked())
+    for gain, true in zip(view["last"]["gains"], (20.0, 9.0), strict=True):
+        assert gain["interval"][0] <= true <= gain["interval"][1] and gain["label"] == "determined"
+    ROOMS["gains"].actions["keep"](loaded, Asked())
+    assert loaded.card_keys()["torque"]["gain"] == [gain["value"] for gain in view["last"]["gains"]]
+    assert ROOMS["gains"].state(loaded) == ("done", "stated")
+    monkeypatch.chdir(loaded.folder)
+    for line in view["same"]["shell"]:
+        assert main(shlex.split(line)[1:]) == 0, line
+    exec("\n".join(view["same"]["python"]), {})
+
+
+def test_errors_name_the_field_of_the_page(tmp_path):
+    """No YAML and no flags: what a card would say is a field in a room."""
+    project = prepare(tmp_path / "project", arm.write(tmp_path / "arms"), [])
+    (project.folder / "logs" / "odd.csv").write_text("alpha,beta\n1,2\n3,4\n")
+    (project.folder / "logs" / "current.csv").write_text("t,q1,q2,i1,i2\n" + "".join(f"{k},0,0,1,1\n" for k in range(9)))
+    for name in ("odd.csv", "current.csv"):
+        project.add_log(f"logs/{name}")
+    odd = data.describe(project, Asked({"log": "odd.csv"}))
+    assert odd["field"] == {"room": "data", "element": "columns"} and "How this log is read" in odd["error"]
+    with pytest.raises(ia.InputError) as current:
+        project.read_log("current.csv").need("tau")
+    problem = told(current.value)
+    assert problem["field"] == {"room": "robot", "element": "gain-1"} and "N m per A" in problem["error"]
+    for said in (odd["error"], problem["error"]):
+        assert "card" not in said and "--" not in said and "{" not in said
+
+
+def test_what_was_dropped_is_deleted_only_where_that_was_asked(tmp_path):
+    project = prepare(tmp_path / "project", arm.write(tmp_path / "arms"), [])
+    for file in ("logs/a.csv", "logs/b.csv", "model/old.urdf"):
+        (project.folder / file).write_text("t,q1,q2\n0,0,0\n")
+    for name in ("a.csv", "b.csv"):
+        project.add_log(f"logs/{name}")
+    data.remove(project, Asked({"log": "a.csv"}))
+    data.remove(project, Asked({"log": "b.csv", "file": True}))
+    assert [p.name for p in (project.folder / "logs").iterdir()] == ["a.csv"] and project.logs == []
+    linked = project.add_log(project.link(tmp_path / "arms" / "robot" / "arm.urdf"))
+    data.remove(project, Asked({"log": linked.name, "file": True}))
+    assert (tmp_path / "arms" / "robot" / "arm.urdf").is_file()  # a file of somebody's, not of the project
+    robot.remove(project, Asked({"file": "model/old.urdf"}))
+    assert not (project.folder / "model" / "old.urdf").exists()
+    for name in ("card.yaml", "model/../card.yaml", "logs/a.csv"):
+        with pytest.raises(Refused, match="dropped on the page"):
+            robot.remove(project, Asked({"file": name}))
+    (project.folder / "model" / "arm.urdf").write_text(arm.URDF)
+    project.choose_robot("model/arm.urdf")
+    with pytest.raises(Refused, match="in use"):
+        robot.remove(project, Asked({"file": "model/arm.urdf"}))
+
+
+def test_missing_meshes_are_named(tmp_path):
+    card = arm.write(tmp_path / "arms")
+    project = prepare(tmp_path / "project", card, [])
+    assert robot.view(project, Asked())["missing"] == ["../../secret.stl"]
+    (card.parent / "meshes" / "fore.stl").unlink()
+    assert robot.view(project, Asked())["missing"] == ["meshes/fore.stl", "../../secret.stl"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effects import stretched, tilted, with_elasticity, with_friction_drift, with_ripple
 
 import inertica as ia
 from inertica.documents import plain
@@ -17,7 +18,6 @@ from inertica.estimators.covariance import Colour
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.registry import method
 from inertica.experiment import Experiment
-from inertica.experiment.effects import stretched, tilted, with_elasticity, with_friction_drift, with_ripple
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.logs.read import read_log

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from effects import with_elasticity, with_ripple
 
 import inertica as ia
 from inertica.experiment import Experiment
-from inertica.experiment.effects import with_elasticity, with_ripple
 from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.workflow.identify.result import Result

@@ -11,7 +11,7 @@ from lxml import html
 from rich.console import Console
 
 import pair
-from inertica.cli.identify import View
+from inertica.cli.identify import ResultView
 from inertica.documents import plain
 from inertica.report.report import report
 from inertica.workflow.export.model import parameters_csv
@@ -21,7 +21,7 @@ from inertica.workflow.identify.parameter_table import COLUMNS, Column, Kind
 TOY = Column("surprise", Kind.NUMBER, lambda e: 3.0 * e.value, "three times")
 
 
-def texts(view: View) -> str:
+def texts(view: ResultView) -> str:
     console = Console(width=200, record=True, file=io.StringIO())
     for part in view.text():
         console.print(part)
@@ -38,7 +38,7 @@ def test_a_new_column_is_in_every_view(monkeypatch: pytest.MonkeyPatch) -> None:
     (entry,) = [entry for entry in result.document()["parameters"] if entry["name"] == "Fv1"]
     assert entry["surprise"] == 3.0 * value
     assert result.table()["surprise"][result.parameters.layout.index("Fv1")] == 3.0 * value
-    for shown in (report(result, {}), result._repr_html_(), texts(View(result))):
+    for shown in (report(result, {}), result._repr_html_(), texts(ResultView(result))):
         assert "three times" in shown and f"{3.0 * value:.4g}" in shown
     assert "three times" not in before
 

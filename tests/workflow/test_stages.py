@@ -57,7 +57,7 @@ def test_a_stage_done_twice_gives_the_same_numbers(inputs: Inputs, chosen: Chose
 
 def test_other_methods_are_fitted_on_the_same_choices(chosen: Chosen) -> None:
     other = fit(chosen, Ols(), silent)
-    assert other.found.method == "ols" and other.chosen.estimator.name == "wls"
+    assert other.uncorrected.method == "ols" and other.chosen.estimator.name == "wls"
     assert all(a is b for a, b in zip(other.problem.motions, chosen.problem.motions, strict=True))
 
 

@@ -73,12 +73,12 @@ class Fit:
         names = get_standard_parameters(self.robot.model) | add_standard_additional_parameters(self.robot.model, self.settings)
         if self.coupled:
             names |= dict.fromkeys(("Iam6", "Fvm6", "Fcm6"), 0.0)
-        self.dropped, kept = get_index_eliminate(np.vstack([W for W, _ in observed]), names, 1e-6)
+        self.dropped, independent = get_index_eliminate(np.vstack([W for W, _ in observed]), names, 1e-6)
         decimated = [
             (self._decimated(build_regressor_reduced(W, self.dropped)), self._decimated(y[:, None])) for W, y in observed
         ]
         W, y = self._by_joint([W for W, _ in decimated]), self._by_joint([y for _, y in decimated])[:, 0]
-        W_base, _, expressions, beta, *_ = QRDecomposer().double_decomposition(y, W, kept, names)
+        W_base, _, expressions, beta, *_ = QRDecomposer().double_decomposition(y, W, independent, names)
         self.base = [int(np.argmin(np.linalg.norm(W - column[:, None], axis=0))) for column in W_base.T]
         rows = len(y) // self.n
         error = (y - W_base @ beta).reshape(self.n, rows)
@@ -107,8 +107,8 @@ def _coupling(dq: np.ndarray, ddq: np.ndarray) -> np.ndarray:
     """Columns Iam6, Fvm6, Fcm6 in the rows of joints 5 and 6."""
     N = len(dq)
     columns = np.zeros((6, N, 3))
-    for own, other in ((4, 5), (5, 4)):
-        columns[own] = np.column_stack([ddq[:, other], dq[:, other], np.sign(dq[:, 4] + dq[:, 5])])
+    for row_joint, other in ((4, 5), (5, 4)):
+        columns[row_joint] = np.column_stack([ddq[:, other], dq[:, other], np.sign(dq[:, 4] + dq[:, 5])])
     return columns.reshape(6 * N, 3)
 
 
@@ -129,12 +129,12 @@ def main() -> None:
     t, q, tau = read(path)
     fit = Fit(model, float(np.median(np.diff(t))), cutoff)
     base = fit.run([(q, tau)])
-    found: dict[str, float] = {"seconds": time.perf_counter() - start, "base": base}
+    output: dict[str, float] = {"seconds": time.perf_counter() - start, "base": base}
     if len(sys.argv) > 4:
         early = t <= float(sys.argv[4])
         fit.run([(q[early], tau[early])])
-        found["residual"] = fit.residual(q[~early], tau[~early])
-    print(json.dumps(found))
+        output["residual"] = fit.residual(q[~early], tau[~early])
+    print(json.dumps(output))
 
 
 if __name__ == "__main__":

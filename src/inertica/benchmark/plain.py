@@ -17,9 +17,8 @@ from lxml import etree
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
+from inertica.arrays import Array
 from inertica.frames import optional
-
-Array = NDArray[np.float64]
 
 ENDS = 0.3
 """s left out at both ends of what is scored, and of what the plain pipeline fits: the filters' transients."""
@@ -89,8 +88,8 @@ class PlainPipeline:
         W, tau = (np.concatenate(x) for x in zip(*(self._rows(m, s) for m, s in zip(motions, states, strict=True)), strict=True))
         sigma: Array = np.ones(self.n)
         for _ in range(2):  # the second time with the first one's noise of each joint
-            found = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)
-            self.beta = np.asarray(found[0], np.float64)
+            solution = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)
+            self.beta = np.asarray(solution[0], np.float64)
             sigma = np.std(tau - W @ self.beta, axis=0)
 
     def predict(self, motion: Recorded) -> Array:
@@ -137,10 +136,10 @@ class PlainPipeline:
         W = self.columns(q, dq * self.speeds, ddq * self.speeds)
         W = W.reshape(-1, W.shape[2])
         size = np.linalg.norm(W, axis=0)
-        there = np.flatnonzero(size > DEPENDENT * size.max())
-        R, order = scipy.linalg.qr(W[:, there] / size[there], mode="r", pivoting=True)
+        nonzero = np.flatnonzero(size > DEPENDENT * size.max())
+        R, order = scipy.linalg.qr(W[:, nonzero] / size[nonzero], mode="r", pivoting=True)
         diagonal = np.abs(np.diag(R))
-        return np.sort(there[order[: len(diagonal)][diagonal > DEPENDENT * diagonal[0]]])
+        return np.sort(nonzero[order[: len(diagonal)][diagonal > DEPENDENT * diagonal[0]]])
 
     def _rows(self, motion: Recorded, states: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """Columns and torque through one low-pass, thinned, without the ends."""

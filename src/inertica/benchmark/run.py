@@ -86,20 +86,22 @@ def benchmark(
     everything = records(Path(data), Path(manifest))
     wanted = _chosen(only, [r.name for r in everything], "record")
     used = [PROGRAMS[name] for name in _chosen(programs, list(PROGRAMS), "program")]
-    there = tuple(r for r in everything if r.name in wanted and available(r))
-    if not there:
+    if not everything:
+        raise InputError(f"{manifest} names no record")
+    usable = tuple(r for r in everything if r.name in wanted and available(r))
+    if not usable:
         raise InputError(
             f"{data} holds none of the records {', '.join(wanted)}; see docs/benchmark.md for where they are published"
         )
     running = [program for program in used if not program.missing()]
     rows = [
         _row(program, record, split, test, progress)
-        for record in there
+        for record in usable
         for split, test in ((s, read_window(record, s.test)) for s in _splits(record, short))
         for program in running
     ]
-    absent = tuple(r.name for r in everything if r.name in wanted and r not in there)
-    return Benchmark(tuple(rows), there, absent, {p.name: p.missing() for p in used if p.missing()})
+    absent = tuple(r.name for r in everything if r.name in wanted and r not in usable)
+    return Benchmark(tuple(rows), usable, absent, {p.name: p.missing() for p in used if p.missing()})
 
 
 def _chosen(names: Sequence[str], known: Sequence[str], what: str) -> Sequence[str]:
@@ -124,9 +126,9 @@ def _row(program: Program, record: Record, split: Split, test: Recorded, progres
         spent = time.process_time() - start
         return BenchmarkRow(record.name, split.name, program.name, np.nan, np.nan, None, spent, settings, str(error))
     spent = time.process_time() - start
-    found = score(test, done.torque, record.columns)
+    measured = score(test, done.torque, record.columns)
     return BenchmarkRow(
-        record.name, split.name, program.name, found.raw, found.low, done.consistent, spent, settings, done.problem
+        record.name, split.name, program.name, measured.raw, measured.low, done.consistent, spent, settings, done.problem
     )
 
 

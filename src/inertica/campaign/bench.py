@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.campaign.checked import simulated_robot, trajectory_of, with_model_friction
 from inertica.campaign.plan import Cell
 from inertica.campaign.spec import Spec
@@ -31,8 +31,6 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.survey import mean_ratio
-
-Array = NDArray[np.float64]
 
 VALIDATION = 1_000_003
 """Added to the seed for the noise of validation logs."""

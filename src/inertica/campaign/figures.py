@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.campaign.store import Store
 from inertica.campaign.summary import Group, Line, bench_of
-
-Array = NDArray[np.float64]
 
 MOST = 4
 """Methods whose parameters are drawn one by one, the best by rank."""

@@ -16,13 +16,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.campaign.bench import Bench, bench
 from inertica.campaign.plan import Cell, cells
 from inertica.campaign.rows import names_of, read_rows
 from inertica.campaign.store import Store
 from inertica.errors import InputError
 
-Array = NDArray[np.float64]
 Average = Literal["all", "converged", "mean-first"]
 AVERAGES: tuple[str, ...] = get_args(Average)
 

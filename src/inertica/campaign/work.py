@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
@@ -31,8 +30,6 @@ from inertica.logs.log import Log
 from inertica.physical.check import smallest_margin
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 MAX_CONCURRENT = 16
 """Fits that run concurrently on a processor: twice its 8 lanes, so that few lanes stay idle when some fits request several runs."""

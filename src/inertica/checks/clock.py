@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.findings import Finding
 from inertica.checks.model_torque import model_torque
 from inertica.checks.plainfit import Observed, observed
@@ -20,8 +20,6 @@ from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import BaseModel
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
-
-Array = NDArray[np.float64]
 
 UNITS: Mapping[str, tuple[str, float]] = {"ms": ("milliseconds", 1e3), "us": ("microseconds", 1e6), "ns": ("nanoseconds", 1e9)}
 """What clocks count in besides seconds, and how many of them make one."""

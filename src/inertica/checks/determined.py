@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.plainfit import Observed, PlainFit, joint_rows, solve_with
 from inertica.estimators.evidence import ScaledSvd
 from inertica.identifiability.base import BaseModel
 from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, well_determined
-
-Array = NDArray[np.float64]
 
 FAIR_CONDITION, POOR_CONDITION = 50.0, 100.0
 """Condition numbers of the base regressor with columns of equal norm: good designs reach 10 to 30."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.plainfit import Observed
 from inertica.dynamics.engine import Engine
 from inertica.physical.geometry_prior import without_placeholders
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
 
 INERTIAL = ("inertia", "first_moment", "mass", "armature")
 """Kinds of parameters that make gravity and inertial torque; what is left is friction, springs and other terms."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.clock import UNITS
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.lag import scan
@@ -12,8 +12,6 @@ from inertica.checks.plainfit import BANDS, Observed
 from inertica.checks.where import stretches
 from inertica.preprocessing.motion import STANDSTILL
 from inertica.preprocessing.resample import on_clock, uniform_clock
-
-Array = NDArray[np.float64]
 
 MUCH_STANDSTILL = 0.1
 SCALE_OFF, MUCH_OFF, OTHER_UNIT = 0.02, 0.1, 2.0

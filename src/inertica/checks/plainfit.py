@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.estimators.evidence import ScaledSvd
@@ -28,9 +29,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 FINEST = 0.13
 """Part of the sampling rate that the low-pass may reach: ratio 3, so that reading between samples does not act as a filter."""

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
 from inertica.checks.plainfit import Observed
@@ -31,8 +32,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.natural import longest_link
 from inertica.robot.plain import plain_friction
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Observation = tuple[list[int], Array]
 """The parameters one joint feels, and its regressor (M, k)."""
 
@@ -71,7 +70,7 @@ INERTIAL = ("inertia", "first_moment", "mass")
 def with_friction(description: Description) -> Description:
     """The robot with viscous and Coulomb friction and an offset wherever it has none, so that these explain what they can."""
     names = set(description.layout.names)
-    lacking = [t for t in plain_friction(description.robot.n) if names.isdisjoint(p.name for p in t.parameters)]
+    lacking = [t for t in plain_friction(description.robot.driven) if names.isdisjoint(p.name for p in t.parameters)]
     return description.with_terms((*description.layout.terms, *lacking)) if lacking else description
 
 

@@ -18,14 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
 from inertica.checks.plausible import FLOOR, HypothesisFit, Judge
 from inertica.guard import MATTERS
-
-Array = NDArray[np.float64]
 
 PARTS = 3
 """Parts of the rows that are left out in turn."""

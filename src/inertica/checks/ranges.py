@@ -10,10 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
-
-Array = NDArray[np.float64]
 
 BEYOND = 0.1
 """Part of a joint's range by which positions lie clearly outside."""

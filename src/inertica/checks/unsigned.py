@@ -9,16 +9,13 @@ comes back to nearly zero again and again, as an absolute value does whenever it
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.checks.findings import Finding, joint_list
 from inertica.checks.model_torque import model_torque
 from inertica.checks.plainfit import Observed
 from inertica.dynamics.engine import Engine
 from inertica.robot.layout import Parameters
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 BOTH_WAYS = 0.1
 """Part of the samples in motion that each direction has at least."""

@@ -8,8 +8,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from inertica.arrays import Array, Mask
 
 MOST = 200
 """Stretches of a joint that are listed; where there are more, those nearest to each other are joined."""

@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     from inertica.campaign.advice import advise
 
     situation = _situation(arguments)
-    found = advise(situation)
-    return Answer({"situation": asdict(situation), **asdict(found)}, lambda: _text(situation, found))
+    advice = advise(situation)
+    return Answer({"situation": asdict(situation), **asdict(advice)}, lambda: _text(situation, advice))
 
 
 def _situation(arguments: argparse.Namespace) -> Situation:
@@ -79,10 +79,10 @@ def _asked() -> Situation:
 
 def _answer(question: str, words: tuple[str, ...] = ()) -> str:
     print(f"{question} {f'[{chr(47).join(words)}] ' if words else ''}", end="", file=sys.stderr, flush=True)
-    said = sys.stdin.readline().strip() or (words[0] if words else "unknown")
-    if words and said not in words:
-        raise InputError(f"'{said}' is no answer; there are {', '.join(words)}")
-    return said
+    reply = sys.stdin.readline().strip() or (words[0] if words else "unknown")
+    if words and reply not in words:
+        raise InputError(f"'{reply}' is no answer; there are {', '.join(words)}")
+    return reply
 
 
 def _rate(word: str) -> float | None:
@@ -94,9 +94,9 @@ def _rate(word: str) -> float | None:
         raise InputError(f"'{word}' is no number of samples per second") from None
 
 
-def _text(situation: Situation, found: Advice) -> Iterator[RenderableType]:
-    yield f"method: {found.methods[0]}" + (f" (then {', '.join(found.methods[1:])})" if found.methods[1:] else "")
-    for title, sentences in (("data", found.preparation), ("why", found.reasons), ("measured", found.evidence)):
+def _text(situation: Situation, advice: Advice) -> Iterator[RenderableType]:
+    yield f"method: {advice.methods[0]}" + (f" (then {', '.join(advice.methods[1:])})" if advice.methods[1:] else "")
+    for title, sentences in (("data", advice.preparation), ("why", advice.reasons), ("measured", advice.evidence)):
         if sentences:
             yield f"{title}:"
             yield from (f"  {sentence}" for sentence in sentences)

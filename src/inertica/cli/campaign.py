@@ -99,12 +99,13 @@ def _shipped(method: str | None) -> Answer:
 
     if method is None:
         return _sizes()
-    found = figures_of(method)
-    document = {"method": method, "rows": [{"campaign": x.campaign, "state": x.state, **_document(x.line)} for x in found]}
+    figures = figures_of(method)
+    document = {"method": method, "rows": [{"campaign": x.campaign, "state": x.state, **_document(x.line)} for x in figures]}
 
     def text() -> Iterator[RenderableType]:
-        yield from _text([x.line for x in found])
-        yield f"campaigns: {', '.join(sorted({x.campaign for x in found}))}; computed: {', '.join(sorted({x.state for x in found}))}"
+        yield from _text([x.line for x in figures])
+        campaigns, states = sorted({x.campaign for x in figures}), sorted({x.state for x in figures})
+        yield f"campaigns: {', '.join(campaigns)}; computed: {', '.join(states)}"
 
     return Answer(document, text)
 
@@ -112,17 +113,17 @@ def _shipped(method: str | None) -> Answer:
 def _sizes() -> Answer:
     from inertica.campaign.sizes import STUDY, share, sizes
 
-    found = sizes()
-    document = {"study": STUDY, "share": share(found), "experiments": [x.document() for x in found]}
+    entries = sizes()
+    document = {"study": STUDY, "share": share(entries), "experiments": [x.document() for x in entries]}
 
     def text() -> Iterator[RenderableType]:
-        names = list(dict.fromkeys(x.experiment for x in found))
-        cells = {(x.experiment, x.method): f"{x.fits}/{x.full}" for x in found}
-        for title, own in _by_robot(names):
-            columns = ("method", *(name.split(" ", 1)[1] for name in own))
-            listed = [[m, *(cells.get((e, m), "-") for e in own)] for m in dict.fromkeys(x.method for x in found)]
-            yield table(f"{title}: fits in the shipped tables, of the survey's own number", columns, listed, right=columns[1:])
-        yield f"{100 * share(found):.3g} % of the survey's {sum(x.full for x in found)} fits; state a method for its figures"
+        names = list(dict.fromkeys(x.experiment for x in entries))
+        cells = {(x.experiment, x.method): f"{x.fits}/{x.full}" for x in entries}
+        for title, names_of_robot in _by_robot(names):
+            columns = ("method", *(name.split(" ", 1)[1] for name in names_of_robot))
+            rows = [[m, *(cells.get((e, m), "-") for e in names_of_robot)] for m in dict.fromkeys(x.method for x in entries)]
+            yield table(f"{title}: fits in the shipped tables, of the survey's own number", columns, rows, right=columns[1:])
+        yield f"{100 * share(entries):.3g} % of the survey's {sum(x.full for x in entries)} fits; state a method for its figures"
 
     return Answer(document, text)
 
@@ -173,26 +174,26 @@ def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
 
     with progress_line() as say:
         say("timing one run of every method")
-        found, units, workers = cost(spec), plan(spec), max(_engine(arguments).workers, 1)
+        expected, units, workers = cost(spec), plan(spec), max(_engine(arguments).workers, 1)
     document = {
         "name": spec.name,
         "cells": len(cells(spec)),
         "units": [{"id": u.id, "runs": list(u.runs), "robot": u.cell.robot, "noise": u.cell.noise.name} for u in units],
         "fits": fits(spec),
         "workers": workers,
-        "core_seconds": found.seconds,
-        "seconds": found.seconds / workers,
-        "memory": found.memory * workers,
-        "methods": found.methods,
-        "pilot_seconds": found.pilot,
+        "core_seconds": expected.seconds,
+        "seconds": expected.seconds / workers,
+        "memory": expected.memory * workers,
+        "methods": expected.methods,
+        "pilot_seconds": expected.pilot,
     }
 
     def text() -> Iterator[RenderableType]:
         yield f"{spec.name}: {len(cells(spec))} sets of conditions, {len(units)} units, {fits(spec)} fits"
-        rows = [[label, f"{seconds:.1f}"] for label, seconds in sorted(found.methods.items(), key=lambda x: -x[1])]
+        rows = [[label, f"{seconds:.1f}"] for label, seconds in sorted(expected.methods.items(), key=lambda x: -x[1])]
         yield table("expected seconds of one core", ("method", "seconds"), rows, right=("seconds",))
         many = f"{workers} worker{'' if workers == 1 else 's'}"
-        yield f"about {_time(found.seconds / workers)} with {many}, {found.memory * workers / 1e6:.0f} MB"
+        yield f"about {_time(expected.seconds / workers)} with {many}, {expected.memory * workers / 1e6:.0f} MB"
 
     return Answer(document, text)
 
@@ -211,11 +212,11 @@ def _computed(arguments: argparse.Namespace, store: Store, engine: CampaignEngin
             states.append(p)
             say(f"{store.spec.name}: {_state(p)}")
 
-        found = run_campaign(store, engine, retries=arguments.retries, mix_devices=arguments.mix_devices, progress=told)
-    return _status(arguments, store, found)
+        outcome = run_campaign(store, engine, retries=arguments.retries, mix_devices=arguments.mix_devices, progress=told)
+    return _status(arguments, store, outcome)
 
 
-def _status(arguments: argparse.Namespace, store: Store, found: Progress | None = None) -> Answer:
+def _status(arguments: argparse.Namespace, store: Store, outcome: Progress | None = None) -> Answer:
     from inertica.campaign.plan import plan
     from inertica.campaign.rows import content_hash
 
@@ -230,11 +231,11 @@ def _status(arguments: argparse.Namespace, store: Store, found: Progress | None 
         "failed": {unit: failure["error"] for unit, failure in failures.items()},
         "devices": list(store.devices),
         "content": content_hash(files) if files else None,
-        "seconds": None if found is None else found.seconds,
+        "seconds": None if outcome is None else outcome.seconds,
     }
 
     def text() -> Iterator[RenderableType]:
-        took = "" if found is None else f" in {_time(found.seconds)}"
+        took = "" if outcome is None else f" in {_time(outcome.seconds)}"
         yield f"{store.path}: {len(files)} of {total} units finished{took}"
         for unit, failure in failures.items():
             yield f"failed {failure['attempts']} times: unit {unit}: {failure['error']}"
@@ -250,13 +251,13 @@ def _tables(arguments: argparse.Namespace, store: Store) -> Answer:
 
     if arguments.format is not None and arguments.format not in FORMATS:
         raise InputError(f"unknown format '{arguments.format}'; there are {', '.join(FORMATS)}, and text")
-    found = lines(store, arguments.average)
-    document = {"name": store.spec.name, "average": arguments.average, "rows": [_document(line) for line in found]}
+    averages = lines(store, arguments.average)
+    document = {"name": store.spec.name, "average": arguments.average, "rows": [_document(line) for line in averages]}
     if arguments.format is None:
-        return Answer(document, lambda: _text(found))
+        return Answer(document, lambda: _text(averages))
 
     def written() -> Iterator[RenderableType]:
-        sys.stdout.write(FORMATS[arguments.format](found))
+        sys.stdout.write(FORMATS[arguments.format](averages))
         return iter(())
 
     return Answer(document, written)
@@ -277,11 +278,11 @@ def _document(line: Line) -> dict[str, object]:
     }
 
 
-def _text(found: list[Line]) -> Iterator[RenderableType]:
+def _text(averages: list[Line]) -> Iterator[RenderableType]:
     from inertica.campaign.summary import conditions
     from inertica.campaign.written import COLUMNS, cells, failures
 
-    for title, members in conditions(found):
+    for title, members in conditions(averages):
         yield table(title, COLUMNS, [cells(line) for line in members], right=COLUMNS[1:])
         yield from failures(members)
 

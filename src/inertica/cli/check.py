@@ -73,9 +73,9 @@ def run(arguments: argparse.Namespace) -> Answer:
 def text(quality: Quality) -> Iterator[RenderableType]:
     """The findings as tables, one per log and one for all logs together."""
     for log in quality.logs:
-        own = [f for f in quality.findings if f.log == log]
-        if own:
-            yield table(one_line(log), ("verdict", "what", "finding"), [_row(f) for f in _together(own)])
+        of_log = [f for f in quality.findings if f.log == log]
+        if of_log:
+            yield table(one_line(log), ("verdict", "what", "finding"), [_row(f) for f in _together(of_log)])
     shared = [f for f in quality.findings if not f.log]
     if shared:
         title = "all logs together" if len(quality.logs) > 1 else "what it determines"
@@ -93,10 +93,10 @@ def _together(findings: Sequence[Finding]) -> list[Finding]:
 def _row(finding: Finding) -> tuple[RenderableType, RenderableType, RenderableType]:
     from rich.text import Text
 
-    said = Text(one_line(finding.text))
+    sentence = Text(one_line(finding.text))
     if finding.advice and finding.verdict != "fine":
-        said.append(f"\n-> {one_line(finding.advice)}", "italic")
-    return _verdict(finding.verdict), finding.name, said
+        sentence.append(f"\n-> {one_line(finding.advice)}", "italic")
+    return _verdict(finding.verdict), finding.name, sentence
 
 
 def _verdict(verdict: str, words: str | None = None) -> Text:

@@ -51,9 +51,9 @@ def run(arguments: argparse.Namespace) -> Answer:
         raise InputError(f"the number of configurations should be at least 1, not {arguments.configurations}")
     description = load(arguments.file)
     with progress(f"checking {description.name}"):
-        said = stated(description)
-        checked = check_model(description.prior, arguments.configurations, arguments.seed, said.constraints)
-    for note in said.notes:
+        known = stated(description)
+        checked = check_model(description.prior, arguments.configurations, arguments.seed, known.constraints)
+    for note in known.notes:
         warnings.warn(ModelWarning(note), stacklevel=1)
     code = 1 if arguments.strict and (checked.broken or not checked.consistent) else 0
     return Answer(checked.document(), lambda: text(checked), code)

@@ -33,7 +33,7 @@ inertica compare card.yaml run1.csv.gz --methods ols,wls --cutoff 20 --json
 inertica compare card.yaml torque.csv.gz --methods didim,clie --reference traj.yaml
 """
 
-OWN = ("method", PULL, "intervals", STANDSTILL)
+PER_METHOD = ("method", PULL, "intervals", STANDSTILL)
 """Choices that every method makes for itself."""
 
 
@@ -54,45 +54,47 @@ def run(arguments: argparse.Namespace) -> Answer:
             method(name)
     chosen = settings(arguments)
     with progress_line(by_count("fit: ", 1 + len(names or METHODS))) as say:  # one fit for the choices
-        found = compare(described(arguments), arguments.logs, names, validate=arguments.validate, settings=chosen, progress=say)
-    view = View(found)
-    for row in found.rows:
+        comparison = compare(
+            described(arguments), arguments.logs, names, validate=arguments.validate, settings=chosen, progress=say
+        )
+    view = ComparisonView(comparison)
+    for row in comparison.rows:
         if row.failure:
             warnings.warn(ModelWarning(f"{row.method}: {row.failure}"), stacklevel=1)
-    return Answer(view.document(), view.text, 0 if any(row.failure is None for row in found.rows) else 1)
+    return Answer(view.document(), view.text, 0 if any(row.failure is None for row in comparison.rows) else 1)
 
 
 @dataclass(frozen=True)
-class View:
+class ComparisonView:
     """A comparison as a document and as text."""
 
-    found: Comparison
+    comparison: Comparison
 
     def document(self) -> dict[str, object]:
-        reference = self.found.reference
+        reference = self.comparison.reference
         return {
             "robot": reference.description.name,
             "base_count": reference.estimate.base.rank,
-            "choices": [plain(c) for c in reference.choices if c.subject not in OWN],
-            "methods": [_entry(row) for row in self.found.rows],
+            "choices": [plain(c) for c in reference.choices if c.subject not in PER_METHOD],
+            "methods": [_entry(row) for row in self.comparison.rows],
         }
 
     def text(self) -> Iterator[RenderableType]:
         from rich.text import Text
 
-        reference = self.found.reference
+        reference = self.comparison.reference
         yield Text(
             f"{reference.description.name}: {reference.estimate.base.rank} base parameters, methods side by side\n", "bold"
         )
-        chosen = [[c.subject, c.sentence] for c in reference.choices if c.subject not in OWN]
+        chosen = [[c.subject, c.sentence] for c in reference.choices if c.subject not in PER_METHOD]
         yield table("choices, the same for all", ("subject", "decision"), chosen)
-        good = [row for row in self.found.rows if row.failure is None]
+        good = [row for row in self.comparison.rows if row.failure is None]
         if good:
             yield table("residuals in percent, over all joints", *_residual_rows(good), right=("raw", "filtered"))
             columns = ("method", "condition", "determined", "links possible", "iterations", "time (s)")
             rows = [_numbers(row) for row in good]
             yield table("methods", columns, rows, right=("condition", "determined", "iterations", "time (s)"))
-        failed = [[row.method, row.failure or ""] for row in self.found.rows if row.failure]
+        failed = [[row.method, row.failure or ""] for row in self.comparison.rows if row.failure]
         if failed:
             yield table("failed", ("method", "why"), failed)
 

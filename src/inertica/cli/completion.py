@@ -120,10 +120,10 @@ _OPEN: dict[str, Callable[[], tuple[str, ...]]] = {
 """Arguments that also take file names, priors behind a plus, or lists."""
 
 
-def bash(found: list[Command]) -> str:
+def bash(parsed: list[Command]) -> str:
     """For bash, without the package bash-completion; also for the bash 3.2 of macOS."""
     cases = []
-    for command in found:
+    for command in parsed:
         names = " ".join(name for option in command.options for name in option.names)
         words = shlex.quote(" ".join(command.words))
         lines = [f"{command.name})", f"  options={shlex.quote(names)}; words={words}; files={_yes(command.files)}"]
@@ -134,7 +134,7 @@ def bash(found: list[Command]) -> str:
                 lines.append(f"    {'|'.join(option.names)}) words={values}; options=; files={_yes(option.files)} ;;")
         cases += [*lines, "  esac ;;"]
     body = "\n".join(f"    {line}" for line in cases)
-    top = shlex.quote(" ".join([*(c.name for c in found), *(name for name, _ in TOP)]))
+    top = shlex.quote(" ".join([*(c.name for c in parsed), *(name for name, _ in TOP)]))
     return f"""\
 # bash completion of inertica; written by `inertica completion bash`
 _inertica() {{
@@ -166,14 +166,14 @@ def _yes(this: bool) -> str:
     return "yes" if this else ""
 
 
-def zsh(found: list[Command]) -> str:
+def zsh(parsed: list[Command]) -> str:
     """For zsh, with what commands and options do beside them."""
 
     def described(name: str, about: str) -> str:
         return shlex.quote(f"{name.replace(':', chr(92) + ':')}:{about}")
 
     cases = []
-    for command in found:
+    for command in parsed:
         options = " ".join(described(name, option.about) for option in command.options for name in option.names)
         lines = [f"{command.name})", f"  options=({options})"]
         lines.append(f"  words_here=({' '.join(map(shlex.quote, command.words))}); files={_yes(command.files)}")
@@ -184,7 +184,7 @@ def zsh(found: list[Command]) -> str:
                 lines.append(f"    {'|'.join(option.names)}) words_here=({values}); options=(); files={_yes(option.files)} ;;")
         cases += [*lines, "  esac ;;"]
     body = "\n".join(f"    {line}" for line in cases)
-    top = " ".join(described(name, about) for name, about in (*((c.name, c.about) for c in found), *TOP))
+    top = " ".join(described(name, about) for name, about in (*((c.name, c.about) for c in parsed), *TOP))
     return f"""\
 #compdef inertica
 # zsh completion of inertica; written by `inertica completion zsh`
@@ -213,7 +213,7 @@ if [[ "${{funcstack[1]}}" == _inertica ]]; then _inertica "$@"; else compdef _in
 """
 
 
-def fish(found: list[Command]) -> str:
+def fish(parsed: list[Command]) -> str:
     """For fish."""
     lines = [
         "# fish completion of inertica; written by `inertica completion fish`",
@@ -225,8 +225,8 @@ def fish(found: list[Command]) -> str:
     ]
     first = "complete -c inertica -n 'test (count (commandline -opc)) -eq 1'"
     lines += [f"{first} -l {name[2:]} -d {_fish(about)}" for name, about in TOP]
-    lines += [f"{first} -a {command.name} -d {_fish(command.about)}" for command in found]
-    for command in found:
+    lines += [f"{first} -a {command.name} -d {_fish(command.about)}" for command in parsed]
+    for command in parsed:
         behind = f"complete -c inertica -n '__inertica_is {command.name}'"
         if command.files:
             lines.append(f"{behind} -F")

@@ -88,7 +88,7 @@ def collected_warnings() -> Iterator[list[str]]:
 
     Warnings of NumPy and other packages speak of code, not of a robot: they are shown with --verbose only.
     """
-    said: list[str] = []
+    sentences: list[str] = []
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         sentence = one_line(str(message))
@@ -96,15 +96,15 @@ def collected_warnings() -> Iterator[list[str]]:
             if LOUDNESS.get() == "verbose":
                 print(f"{category.__name__}: {sentence}", file=sys.stderr)
             return
-        if sentence not in said:
-            said.append(sentence)
+        if sentence not in sentences:
+            sentences.append(sentence)
             if LOUDNESS.get() != "quiet":
                 print(f"inertica: warning: {sentence}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ModelWarning)
         warnings.showwarning = show
-        yield said
+        yield sentences
 
 
 @contextmanager

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_stages
 from inertica.documents import plain
-from inertica.errors import InputError
 from inertica.experiment import Experiment
 from inertica.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.identify.choice import Say
+from inertica.writing import make_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from inertica.workflow.identify.compare import Comparison
     from inertica.workflow.identify.result import Result
 
-Array = NDArray[np.float64]
 
 EXAMPLES = """\
 inertica demo
@@ -81,7 +80,7 @@ class Tour:
     logs: tuple[Log, Log]
     quality: Quality
     result: Result
-    found: Comparison
+    comparison: Comparison
     errors: dict[str, float]
     motions: tuple[str, ...]
 
@@ -107,8 +106,8 @@ class Tour:
         with self._timed("simulate"):
             say("simulating an identification and a validation run")
             kinds = [default_motion(self.robot, kind, say) for kind in ("identification", "validation")]
-            self.motions = tuple(own.note for own in kinds if own.note)
-            first, second = (experiment.run(own.trajectory, seed=seed, first_run=k)[0] for k, own in enumerate(kinds))
+            self.motions = tuple(motion.note for motion in kinds if motion.note)
+            first, second = (experiment.run(motion.trajectory, seed=seed, first_run=k)[0] for k, motion in enumerate(kinds))
             first, second = marked(first, self.robot), marked(second, self.robot)
             self.logs, self.control_rate = (first, second), experiment.loop.rate
         with self._timed("check"):
@@ -118,7 +117,7 @@ class Tour:
             quick = Settings(method=METHOD, quick=True)
             self.result = identify(self.robot, [first], validate=[second], settings=quick, progress=say)
         with self._timed("compare"):
-            self.found = compare(self.robot, [first], METHODS, validate=[second], progress=say)
+            self.comparison = compare(self.robot, [first], METHODS, validate=[second], progress=say)
         self.errors = self._errors()
 
     def _errors(self) -> dict[str, float]:
@@ -126,8 +125,8 @@ class Tour:
         estimate = self.result.estimate
         truth = estimate.base.beta(self.robot.prior.on(estimate.base.layout).values)
         sure = (estimate.relative_std < SURE) & (truth != 0.0)
-        listed = zip(estimate.base.names, estimate.beta, truth, sure, strict=True)
-        return {name: float(found / true - 1.0) for name, found, true, good in listed if good}
+        parameters = zip(estimate.base.names, estimate.beta, truth, sure, strict=True)
+        return {name: float(value / true - 1.0) for name, value, true, good in parameters if good}
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
@@ -138,10 +137,7 @@ class Tour:
     def write(self, folder: Path) -> tuple[str, ...]:
         from inertica.report.report import write_report
 
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder} cannot be made: {error.strerror}") from None
+        make_folder(folder)
         names = []
         for name, log in zip(("identification", "validation"), self.logs, strict=True):
             log.save(folder / f"{name}.csv.gz")
@@ -176,7 +172,7 @@ class Tour:
             },
             "methods": [
                 {"method": r.method, "failure": r.failure, "time": r.seconds, "raw": [x.raw.all for x in r.residuals.values()]}
-                for r in self.found.rows
+                for r in self.comparison.rows
             ],
             "base_errors": self.errors,
             "time": self.seconds,
@@ -196,7 +192,7 @@ class Tour:
         yield f"check of the log: {self.quality.sentence}\n"
         yield table("chosen by cross-validation", ("what", "value"), [[c.subject, c.value] for c in result.choices])
         rows = []
-        for row in self.found.rows:
+        for row in self.comparison.rows:
             scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()]
             rows.append([row.method, *(scores or (row.failure or "", "")), f"{1e3 * row.seconds:.0f} ms"])
         columns = ("method", "identification", "validation", "fit")

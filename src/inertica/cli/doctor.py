@@ -26,22 +26,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     with progress("testing this installation"):
-        found = examination(load(arguments.robot), arguments.seconds)
+        report = examination(load(arguments.robot), arguments.seconds)
 
     def text() -> Iterator[RenderableType]:
-        cpu, cache = found["processor"], found["cache"]
+        cpu, cache = report["processor"], report["cache"]
         fused = "with" if cpu["fused_multiply_add"] else "without"
         threads = f"{cpu['threads']} thread{'s' if cpu['threads'] != 1 else ''}"
         rows = [
-            ["inertica", f"{found['inertica']}, Python {found['python']}"],
+            ["inertica", f"{report['inertica']}, Python {report['python']}"],
             ["processor", f"{cpu['name']}, vectors of {cpu['vector_bits']} bits, {fused} fused multiply-add, {threads}"],
             ["compiled kernels", f"{cache['kernels']} in {cache['folder']}, {cache['bytes'] / 1e6:.1f} MB"],
-            *([name, version or "not installed"] for name, version in found["packages"].items()),
+            *([name, version or "not installed"] for name, version in report["packages"].items()),
         ]
         yield table("this installation", ("what", "found"), rows)
-        yield table("self-test", ("device", "found"), [[d["device"], _said(d)] for d in found["devices"]])
+        yield table("self-test", ("device", "found"), [[d["device"], _said(d)] for d in report["devices"]])
 
-    return Answer(found, text)
+    return Answer(report, text)
 
 
 def _said(device: dict[str, Any]) -> str:

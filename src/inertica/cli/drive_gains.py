@@ -41,7 +41,7 @@ inertica drive-gains arm2.urdf --unloaded a.csv --loaded b.csv --mass 2 --prior 
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("--unloaded", metavar="LOG", nargs="+", required=True, help="logs with currents i1.., without the load")
     parser.add_argument("--loaded", metavar="LOG", nargs="+", required=True, help="logs with the load")
     parser.add_argument("--mass", metavar="KG", type=float, required=True, help="of the load")
@@ -74,31 +74,31 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     with progress_line() as say:
-        found = drive_gains(
+        gains = drive_gains(
             described(arguments), unloaded=arguments.unloaded, loaded=arguments.loaded, mass=arguments.mass, com=arguments.com,
             central_inertia=arguments.inertia, frame=frame(arguments.flange), form=arguments.form, prior=arguments.prior,
             trust=arguments.trust, settings=settings(arguments), progress=say,
         )  # fmt: skip
-    document = found.document()
+    document = gains.document()
     if arguments.output is not None:
         write_whole(arguments.output, json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n")
-    for sentence in found.sentences:
+    for sentence in gains.sentences:
         warnings.warn(ModelWarning(sentence), stacklevel=2)
-    return Answer(document, lambda: text(found, arguments.output))
+    return Answer(document, lambda: text(gains, arguments.output))
 
 
-def text(found: DriveGains, written: Path | None = None) -> Iterator[RenderableType]:
+def text(gains: DriveGains, written: Path | None = None) -> Iterator[RenderableType]:
     """For people."""
     rows: list[list[RenderableType]] = []
-    for j, joint in enumerate(found.description.robot.joints):
-        said = NONE if found.stated is None else number(found.stated[j])
-        shown = (number(found.values[j]), span(*found.intervals[j]), said, f"{joint.effort_unit}/A")
-        rows.append([f"{j + 1} {joint.name}", *shown, "yes" if found.revealed[j] else "no", marked(found.labels[j])])
+    for j, joint in enumerate(gains.description.robot.joints):
+        stated_gain = NONE if gains.stated is None else number(gains.stated[j])
+        shown = (number(gains.values[j]), span(*gains.intervals[j]), stated_gain, f"{joint.effort_unit}/A")
+        rows.append([f"{j + 1} {joint.name}", *shown, "yes" if gains.revealed[j] else "no", marked(gains.labels[j])])
     columns = ("joint", "gain", "95 % interval", "stated", "unit", "load weighs on it", "trust")
-    yield table(f"drive gains of {found.description.name}, form {found.form}", columns, rows, right=columns[1:4])
-    body = inertia.to_com(found.load)
-    yield f"load: {number(body.mass)} kg, centre of mass {numbers(body.com)} m in {found.flange.name}\n"
-    yield f"for the card: {found.card}"
+    yield table(f"drive gains of {gains.description.name}, form {gains.form}", columns, rows, right=columns[1:4])
+    body = inertia.to_com(gains.load)
+    yield f"load: {number(body.mass)} kg, centre of mass {numbers(body.com)} m in {gains.flange.name}\n"
+    yield f"for the card: {gains.card}"
     if written is not None:
         yield f"written: {written}"
 

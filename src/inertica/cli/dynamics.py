@@ -42,31 +42,31 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     result = Result.load(arguments.robot) if Path(arguments.robot, RESULT).is_file() else None
     description = load(arguments.robot) if result is None else result.description
-    n, given = description.robot.n, arguments.at
-    if len(given) not in (n, 2 * n, 3 * n):
+    n, state = description.robot.n, arguments.at
+    if len(state) not in (n, 2 * n, 3 * n):
         raise InputError(
-            f"--at has {len(given)} numbers; {description.name} has {n} joints: state {n} positions, or {n} each of positions and "
+            f"--at has {len(state)} numbers; {description.name} has {n} joints: state {n} positions, or {n} each of positions and "
             f"velocities, or of accelerations, too ({n}, {2 * n} or {3 * n} numbers)"
         )
-    given = given + (0.0,) * (3 * n - len(given))
+    state = state + (0.0,) * (3 * n - len(state))
     with progress(f"working out the dynamics of {description.name}"):
-        found = dynamics_at(description if result is None else result, given[:n], given[n : 2 * n], given[2 * n :])
+        parts = dynamics_at(description if result is None else result, state[:n], state[n : 2 * n], state[2 * n :])
     joints = [j.name for j in description.robot.joints]
     document = {
-        "robot": description.name, "joints": joints, "q": found.q, "dq": found.dq, "ddq": found.ddq, "M": found.M, "C": found.C,
-        "inertial": found.inertial, "coriolis": found.coriolis, "gravity": found.gravity, "friction": found.friction,
-        "other": found.other, "tau": found.tau,
+        "robot": description.name, "joints": joints, "q": parts.q, "dq": parts.dq, "ddq": parts.ddq, "M": parts.M, "C": parts.C,
+        "inertial": parts.inertial, "coriolis": parts.coriolis, "gravity": parts.gravity, "friction": parts.friction,
+        "other": parts.other, "tau": parts.tau,
     }  # fmt: skip
-    return Answer(document, lambda: _text(description.robot, found))
+    return Answer(document, lambda: _text(description.robot, parts))
 
 
-def _text(robot: Robot, found: Parts) -> Iterator[RenderableType]:
+def _text(robot: Robot, parts: Parts) -> Iterator[RenderableType]:
     names = [j.name for j in robot.joints]
-    for title, matrix in (("inertia matrix M", found.M), ("Coriolis matrix C", found.C)):
+    for title, matrix in (("inertia matrix M", parts.M), ("Coriolis matrix C", parts.C)):
         rows = [[name, *(number(v) for v in row)] for name, row in zip(names, matrix, strict=True)]
         yield table(f"{title} (SI)", ("joint", *names), rows, right=names)
     columns = ("M ddq", "C dq", "gravity", "friction", "other", "tau")
-    values = (found.inertial, found.coriolis, found.gravity, found.friction, found.other, found.tau)
+    values = (parts.inertial, parts.coriolis, parts.gravity, parts.friction, parts.other, parts.tau)
     rows = [[j.name, *(number(v[k]) for v in values), j.effort_unit] for k, j in enumerate(robot.joints)]
     yield table("torques", ("joint", *columns, "unit"), rows, right=columns)
 

@@ -58,6 +58,7 @@ inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --figure cl
 inertica excite card.yaml -o traj.yaml --obstacle box:0.2,0.6,1@0.7,0,0.5 --clearance 0.05
 inertica excite card.yaml -o traj.yaml --box=-1,-1,0,1,1,1.8 --criterion survey --k1 1 --k2 10
 inertica excite robot.urdf -o traj.yaml --samples traj.csv --slow 4
+inertica excite card.yaml -o traj.yaml --player play.py
 inertica excite card.yaml -o second.yaml --robot-from result/
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
@@ -73,6 +74,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trajectory as YAML")
     parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
     parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
+    parser.add_argument(
+        "--player",
+        metavar="PY",
+        help="also write a script that plays the motion through ros2_control or MoveIt, way to its start included",
+    )
     slow = (
         "also write a slow first pass of the same path, FACTOR times as long, to NAME-slow beside each file (4 is a good start)"
     )
@@ -94,17 +100,17 @@ def run(arguments: argparse.Namespace) -> Answer:
     options = stated(ExciteOptions, arguments)
     with progress_line(by_clock(options.seconds)) as say:
         made = excitation(description, options, progress=say)
-    found, expected = made.design, made.expected
-    if not found.feasible:
-        worst = found.violations[0] if found.violations else "no feasible motion was found"
+    chosen, expected = made.design, made.expected
+    if not chosen.feasible:
+        worst = chosen.violations[0] if chosen.violations else "no feasible motion was found"
         raise InerticaError(
             f"no trajectory inside the limits: {worst}; allow more --seconds, a longer --period or smaller margins"
         )
-    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options.seed}
-    if found.approach is not None:
-        about["clearance"] = found.approach.distance
-    targets = Targets(arguments.output, arguments.samples, arguments.ros2)
-    files = targets.write(found.trajectory, description, options.rate, about)
+    about = {"criterion": chosen.criterion, "value": chosen.value, "condition": chosen.condition, "seed": options.seed}
+    if chosen.approach is not None:
+        about["clearance"] = chosen.approach.distance
+    targets = Targets(arguments.output, arguments.samples, arguments.ros2, arguments.player)
+    files = targets.write(chosen.trajectory, description, options.rate, about)
     slow = None if arguments.slow is None else _slow_pass(made, arguments.slow)
     slow_files = []
     if slow is not None:
@@ -112,12 +118,14 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.figure:
         from inertica.report.clearance import draw_clearance
 
-        files.append(str(draw_clearance(made.bodies, found, arguments.figure)))
-    document = _document(description, found, files) | ({"expected_std": expected} if expected else {})
+        files.append(str(draw_clearance(made.bodies, chosen, arguments.figure)))
+    document = _document(description, chosen, files) | ({"expected_std": expected} if expected else {})
     document |= {"acceleration_limits": [_acceleration(limit) for limit in made.accelerations]}
     if slow is not None:
-        kept = not slow.violations
-        document |= {"slow": {"factor": arguments.slow, "period": slow.trajectory.period, "feasible": kept, "files": slow_files}}
+        feasible = not slow.violations
+        document |= {
+            "slow": {"factor": arguments.slow, "period": slow.trajectory.period, "feasible": feasible, "files": slow_files}
+        }
     return Answer(document | {"safety": _safety(made)}, lambda: _text(description, made, [*files, *slow_files]))
 
 
@@ -128,18 +136,19 @@ class Targets:
     output: str
     samples: str | None
     ros2: str | None
+    player: str | None
 
     def slow(self) -> Targets:
         """The same with -slow at the end of their names."""
-        output, samples, ros2 = (
+        output, *others = (
             None if name is None else str(Path(name).with_stem(f"{Path(name).stem}-slow"))
-            for name in (self.output, self.samples, self.ros2)
+            for name in (self.output, self.samples, self.ros2, self.player)
         )
-        return Targets(str(output), samples, ros2)
+        return Targets(str(output), *others)
 
     def write(self, trajectory: Shaped, description: Description, rate: float, about: dict[str, object]) -> list[str]:
         """The names of the files that were written."""
-        from inertica.excitation import save_trajectory, write_ros2, write_samples
+        from inertica.excitation import save_trajectory, write_player, write_ros2, write_samples
 
         joints = description.robot.joint_names
         save_trajectory(trajectory, self.output, robot=description.name, joints=joints, about=about)
@@ -147,7 +156,9 @@ class Targets:
             write_samples(trajectory, self.samples, rate)
         if self.ros2:
             write_ros2(trajectory, Path(self.ros2), joints, rate)
-        return [name for name in (self.output, self.samples, self.ros2) if name]
+        if self.player:
+            write_player(trajectory, self.player, joints, rate)
+        return [name for name in (self.output, self.samples, self.ros2, self.player) if name]
 
 
 def _slow_pass(made: Excitation, factor: float) -> SlowPass:
@@ -171,30 +182,35 @@ def _acceleration(limit: AccelerationLimit) -> dict[str, object]:
     return out | {name: getattr(limit, name) for name in names}
 
 
-def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:
-    q, dq, ddq = found.trajectory(np.linspace(0.0, found.trajectory.period, 2001))
+def _document(description: Description, chosen: Design, files: list[str]) -> dict[str, object]:
+    q, dq, ddq = chosen.trajectory(np.linspace(0.0, chosen.trajectory.period, 2001))
     return {
         "robot": description.name,
         "files": files,
-        "criterion": found.criterion,
-        "value": found.value,
-        "condition": found.condition,
-        "smallest_singular_value": found.smallest,
-        "feasible": found.feasible,
-        "period": found.trajectory.period,
-        "evaluations": found.evaluations,
-        "seconds": found.seconds,
-        "stop": found.stop,
+        "criterion": chosen.criterion,
+        "value": chosen.value,
+        "condition": chosen.condition,
+        "smallest_singular_value": chosen.smallest,
+        "feasible": chosen.feasible,
+        "period": chosen.trajectory.period,
+        "evaluations": chosen.evaluations,
+        "seconds": chosen.seconds,
+        "stop": chosen.stop,
         "extent": {"lower": q.min(0), "upper": q.max(0), "velocity": abs(dq).max(0), "acceleration": abs(ddq).max(0)},
     }
 
 
 def _safety(made: Excitation) -> dict[str, object]:
     """What was kept apart, by which shapes, and how near it came."""
-    bodies, found = made.bodies, made.design.approach
+    bodies, approach = made.bodies, made.design.approach
     closest = None
-    if found is not None:
-        closest = {"bodies": [found.first, found.second], "distance": found.distance, "time": found.time, "points": found.points}
+    if approach is not None:
+        closest = {
+            "bodies": [approach.first, approach.second],
+            "distance": approach.distance,
+            "time": approach.time,
+            "points": approach.points,
+        }
     return {
         "clearance": {"least": bodies.clearance, "of_built_shapes": bodies.rough},
         "closest": closest,
@@ -208,11 +224,13 @@ def _safety(made: Excitation) -> dict[str, object]:
 
 
 def _safety_text(made: Excitation) -> Iterator[str]:
-    bodies, found = made.bodies, made.design.approach
-    if found is not None:
+    bodies, approach = made.bodies, made.design.approach
+    if approach is not None:
         least, most = 1e3 * bodies.kept.min(), 1e3 * bodies.kept.max()
-        kept = f"{least:.0f}{f' to {most:.0f}' if most > least else ''} mm were kept free, {len(bodies.pairs)} pairs of bodies"
-        yield f"closest approach, looked at at 1 kHz: {found} ({kept})"
+        clearance = (
+            f"{least:.0f}{f' to {most:.0f}' if most > least else ''} mm were kept free, {len(bodies.pairs)} pairs of bodies"
+        )
+        yield f"closest approach, looked at at 1 kHz: {approach} ({clearance})"
     else:
         yield "nothing could collide: the model has no two bodies that could meet"
     if not any(plane.name == "floor" for plane in bodies.planes):
@@ -226,11 +244,11 @@ def _safety_text(made: Excitation) -> Iterator[str]:
 
 
 def _text(description: Description, made: Excitation, files: list[str]) -> Iterator[RenderableType]:
-    found, expected = made.design, made.expected
-    yield f"{description.name}: {found.trajectory.describe()}"
-    effort = f"{found.evaluations} evaluations in {found.seconds:.1f} s"
-    yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {effort}"
-    q, dq, ddq = found.trajectory(np.linspace(0.0, found.trajectory.period, 2001))
+    chosen, expected = made.design, made.expected
+    yield f"{description.name}: {chosen.trajectory.describe()}"
+    effort = f"{chosen.evaluations} evaluations in {chosen.seconds:.1f} s"
+    yield f"{chosen.criterion} {chosen.value:.5g}, cond(W) {chosen.condition:.4g}, {effort}"
+    q, dq, ddq = chosen.trajectory(np.linspace(0.0, chosen.trajectory.period, 2001))
     limits = description.robot.limits
     rows = [
         [
@@ -245,8 +263,8 @@ def _text(description: Description, made: Excitation, files: list[str]) -> Itera
     columns = ("joint", "lowest", "highest", "velocity", "acceleration")
     yield table("what it uses of the limits", columns, rows, right=columns[1:])
     if expected:
-        listed = ", ".join(f"{name} {number(value, 2)}" for name, value in expected.items())
-        yield f"expected standard deviations of the load, white noise as in the result: {listed}"
+        improvements = ", ".join(f"{name} {number(value, 2)}" for name, value in expected.items())
+        yield f"expected standard deviations of the load, white noise as in the result: {improvements}"
     yield from _safety_text(made)
     yield f"wrote {', '.join(files)}"
 

@@ -32,7 +32,7 @@ inertica fit-loop card.yaml run.csv.gz --reference traj.yaml --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded motion with reference; FILE@t0:t1 takes a slice")
     parser.add_argument("--reference", metavar="TRAJ", action="append", default=[], help="what the controller followed")
     parser.add_argument("--rate", type=float, metavar="HZ", help="control rate; that of the log by default")
@@ -80,8 +80,8 @@ def _text(fit: LoopFit) -> Iterator[RenderableType]:
         for j in fit.joints
     ]  # fmt: skip
     yield table("loop of every joint", columns, rows, right=columns[1:])
-    listed = ", ".join(
+    parts = ", ".join(
         f"{key}: [{', '.join(f'{x:.6g}' for x in value)}]" if isinstance(value, list) else f"{key}: {value}"
         for key, value in fit.card().items()
     )
-    yield f"for the card:\nloop: {{{listed}}}"
+    yield f"for the card:\nloop: {{{parts}}}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """ROBOT LOG... [--validate LOG]..., and how to read them."""
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument(
         "logs", metavar="LOG", nargs="+",
         help="recorded motion; FILE@t0:t1 takes a slice, FILE+FILE joins files on their clocks; all enter one fit",
@@ -166,12 +166,12 @@ def residual_table(residuals: Mapping[str, Residual], before: Before | None = No
     """Relative residuals per data set and joint, in percent, and those of the model that came in."""
     joints = [str(j + 1) for j in range(len(next(iter(residuals.values())).raw.per_joint))]
     shown = dict(zip(residuals, short_names(list(residuals)), strict=True))
-    listed = [(shown[name], r) for name, r in residuals.items()]
+    data_sets = [(shown[name], r) for name, r in residuals.items()]
     if before is not None:
-        listed.append((f"{shown.get(before.data_set, before.data_set)}, model that came in", before.residual))
+        data_sets.append((f"{shown.get(before.data_set, before.data_set)}, model that came in", before.residual))
     rows = [
         [name if kind == "raw" else "", kind, *(percent(x) for x in (relative.all, *relative.per_joint))]
-        for name, r in listed
+        for name, r in data_sets
         for kind, relative in (("raw", r.raw), ("filtered", r.filtered))
     ]
     title = (

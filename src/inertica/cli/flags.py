@@ -31,12 +31,12 @@ def add_flags(parser: argparse.ArgumentParser, cls: type, about: Mapping[str, st
 
 def stated(cls: type[T], arguments: argparse.Namespace) -> T:
     """The options that flags state."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for f in options_of(cls):
         value = getattr(arguments, f.name)
         if value is not None:
-            found[f.name] = tuple(value) if f.option.repeated else value
-    return cls(**found)
+            values[f.name] = tuple(value) if f.option.repeated else value
+    return cls(**values)
 
 
 def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -33,27 +33,28 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     with progress("reading"):
-        found = fleet(arguments.results)
-    for one, other in found.shared:
+        comparison = fleet(arguments.results)
+    for one, other in comparison.shared:
         warnings.warn(ModelWarning(f"{one} and {other} were fitted to the same log; they err together"), stacklevel=2)
     if arguments.output is not None:
-        write_whole(arguments.output, found.table())
-    return Answer(found.document(), lambda: text(found, arguments.output))
+        write_whole(arguments.output, comparison.table())
+    return Answer(comparison.document(), lambda: text(comparison, arguments.output))
 
 
-def text(found: Fleet, written: Path | None = None) -> Iterator[RenderableType]:
+def text(comparison: Fleet, written: Path | None = None) -> Iterator[RenderableType]:
     """For people."""
-    columns = ("base", "type", "± std", "from robot to robot", "by chance", *found.names)
+    columns = ("base", "type", "± std", "from robot to robot", "by chance", *comparison.names)
     rows: list[list[RenderableType]] = []
-    for p in found.parameters:
+    for p in comparison.parameters:
         share = f" ({100.0 * p.between / abs(p.mean):.2g} %)" if p.mean else ""
         between = f"{number(p.between, 2)}{share}" if p.between > 0.0 else "-"
         head = [p.name, number(p.mean), number(p.mean_std, 2), between, probability(p.p) if p.differs else ""]
         rows.append([*head, *(number(x) for x in p.values)])
-    yield table(f"{found.robot}: base parameters of {len(found.names)} robots", columns, rows, right=columns[1:])
-    differing = ", ".join(p.name for p in found.differing)
-    yield f"{len(found.differing)} of {len(found.parameters)} differ by more than chance{f': {differing}' if differing else ''}"
-    if found.left_out:
-        yield f"not in all results with the same meaning and an uncertainty: {', '.join(found.left_out)}"
+    yield table(f"{comparison.robot}: base parameters of {len(comparison.names)} robots", columns, rows, right=columns[1:])
+    differing = ", ".join(p.name for p in comparison.differing)
+    named = f": {differing}" if differing else ""
+    yield f"{len(comparison.differing)} of {len(comparison.parameters)} differ by more than chance{named}"
+    if comparison.left_out:
+        yield f"not in all results with the same meaning and an uncertainty: {', '.join(comparison.left_out)}"
     if written is not None:
         yield f"written: {written}"

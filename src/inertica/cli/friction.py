@@ -98,6 +98,6 @@ def _text(fit: FrictionFit, files: Sequence[Path]) -> Iterator[RenderableType]:
     yield table(
         "friction of every joint; rms of the torque residual with plain friction and with this", columns, rows, right=columns[1:]
     )
-    for name, (plain, found) in fit.residuals.items():
-        yield f"{name}: relative residual {100 * plain:.2f} % with viscous and Coulomb friction, {100 * found:.2f} % with bristles"
+    for name, (plain, refined) in fit.residuals.items():
+        yield f"{name}: relative residual {100 * plain:.2f} % with viscous and Coulomb friction, {100 * refined:.2f} % with bristles"
     yield f"wrote {', '.join(map(str, files))}" if files else f"for a card:\n{fit.card()}"

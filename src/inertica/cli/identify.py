@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> Answer:
             say("writing the report")
             bundle = write_bundle(result, arguments.output, approximate=arguments.approximate_friction, force=arguments.force)
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
-    view = View(result, files, tuple(held))
+    view = ResultView(result, files, tuple(held))
     if arguments.json:
         view.warn()
     return Answer(view.document(), view.digest if one_screen else view.text)
@@ -116,7 +116,7 @@ def check_output(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class View:
+class ResultView:
     """A result as a document and as text.
 
     Args:

@@ -62,36 +62,38 @@ def run(arguments: argparse.Namespace) -> Answer:
     check_folder(arguments.output)
     description = load(arguments.model)
     with progress(f"moving values into the frames of {description.name}"):
-        found = import_cad(
+        imported = import_cad(
             description, arguments.source, pose=arguments.pose, base=arguments.base,
             positive_products=arguments.positive_products, tolerance=arguments.tolerance,
         )  # fmt: skip
-        written = save_model(description, found.parameters, arguments.output)
-    for sentence in (*found.notes, *written):
+        written = save_model(description, imported.parameters, arguments.output)
+    for sentence in (*imported.notes, *written):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
     document = {
         "file": str(arguments.output),
-        "mass": found.mass,
-        "difference": found.difference,
-        "links": [_entry(found, j) for j in range(description.robot.n)],
-        "notes": [*found.notes, *written],
+        "mass": imported.mass,
+        "difference": imported.difference,
+        "links": [_entry(imported, j) for j in range(description.robot.n)],
+        "notes": [*imported.notes, *written],
     }
-    return Answer(document, lambda: _text(found, arguments.output))
+    return Answer(document, lambda: _text(imported, arguments.output))
 
 
-def _entry(found: Imported, j: int) -> dict[str, object]:
-    ten = found.parameters.link(j)
+def _entry(imported: Imported, j: int) -> dict[str, object]:
+    ten = imported.parameters.link(j)
     body = inertia.to_com(ten)
-    joint = found.description.robot.joints[j]
+    joint = imported.description.robot.joints[j]
     return {"link": joint.link, "mass": body.mass, "centre": body.com, "possible": inertia.physically_consistent(ten)}
 
 
-def _text(found: Imported, target: Path) -> Iterator[RenderableType]:
+def _text(imported: Imported, target: Path) -> Iterator[RenderableType]:
     rows = []
-    for j, joint in enumerate(found.description.robot.joints):
-        body = inertia.to_com(found.parameters.link(j))
+    for j, joint in enumerate(imported.description.robot.joints):
+        body = inertia.to_com(imported.parameters.link(j))
         rows.append([joint.link, number(body.mass), *(number(float(x)) for x in body.com)])
     columns = ("link", "mass (kg)", "x (m)", "y (m)", "z (m)")
     yield table("mass and centre of mass in the link frames", columns, rows, right=columns[1:])
-    agree = "" if found.difference is None else f"; torques of the two models agree to {found.difference:.1e} of the largest"
-    yield f"wrote {target}: {found.mass:.6g} kg in all{agree}"
+    agree = (
+        "" if imported.difference is None else f"; torques of the two models agree to {imported.difference:.1e} of the largest"
+    )
+    yield f"wrote {target}: {imported.mass:.6g} kg in all{agree}"

@@ -21,6 +21,7 @@ from inertica.cli.identify import check_output
 from inertica.cli.reading import add_reading, described
 from inertica.errors import ModelWarning
 from inertica.workflow.payload.loads import Loads, fit_loads
+from inertica.writing import make_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,7 +33,7 @@ inertica loads arm.urdf experiment.yaml --flange tool0 -o loads/ --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="YAML file that says which log carries what")
     parser.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the loads, as for inertica payload")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write every load into a folder of its name")
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.output is not None:
         check_output(arguments.output)
     with progress_line() as say:
-        found = fit_loads(
+        result = fit_loads(
             described(arguments),
             arguments.experiment,
             frame=payload.frame(arguments.flange),
@@ -54,20 +55,20 @@ def run(arguments: argparse.Namespace) -> Answer:
         )
     files: list[str] = []
     if arguments.output is not None:
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        for name, load in found.loads.items():
+        make_folder(arguments.output)
+        for name, load in result.loads.items():
             files += [str(f) for f in load.save(arguments.output / name)]
-    said = [*found.fit.robot.warnings, *(found.gains.sentences if found.gains else ())]
-    for sentence in said:
+    sentences = [*result.fit.robot.warnings, *(result.gains.sentences if result.gains else ())]
+    for sentence in sentences:
         warnings.warn(ModelWarning(sentence), stacklevel=2)
-    return Answer(found.document() | {"files": files}, lambda: text(found, files))
+    return Answer(result.document() | {"files": files}, lambda: text(result, files))
 
 
-def text(found: Loads, files: list[str]) -> Iterator[RenderableType]:
+def text(result: Loads, files: list[str]) -> Iterator[RenderableType]:
     """For people."""
-    if found.gains is not None:
-        yield from drive_gains.text(found.gains)
-    for name, load in found.loads.items():
+    if result.gains is not None:
+        yield from drive_gains.text(result.gains)
+    for name, load in result.loads.items():
         yield f"\nload '{name}'"
         yield from payload.text(load)
     if files:

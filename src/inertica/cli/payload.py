@@ -57,7 +57,10 @@ inertica payload card.yaml --unloaded a.csv b.csv --loaded c.csv --flange=0,0,0.
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "robot", metavar="ROBOT", nargs="?", help="built-in name, DH YAML, URDF, MJCF or robot card; not needed with --robot-from"
+        "robot",
+        metavar="ROBOT",
+        nargs="?",
+        help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card; not needed with --robot-from",
     )
     parser.add_argument(
         "--unloaded", metavar="LOG", nargs="+", default=[], help="logs without the load; FILE@t0:t1 takes a slice"
@@ -91,14 +94,14 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.online:
         return online(arguments)
     with progress_line() as say:
-        found = payload(
+        result = payload(
             robot_of(arguments), unloaded=arguments.unloaded, loaded=arguments.loaded, robot_from=arguments.robot_from,
             frame=frame(arguments.flange), settings=settings(arguments), progress=say,
         )  # fmt: skip
-    files = found.save(arguments.output) if arguments.output is not None else ()
-    for sentence in found.warnings:
+    files = result.save(arguments.output) if arguments.output is not None else ()
+    for sentence in result.warnings:
         warnings.warn(ModelWarning(sentence), stacklevel=2)
-    return Answer(found.document() | {"files": [str(f) for f in files]}, lambda: text(found, files))
+    return Answer(result.document() | {"files": [str(f) for f in files]}, lambda: text(result, files))
 
 
 def robot_of(arguments: argparse.Namespace) -> str | Description | None:
@@ -123,18 +126,18 @@ def online(arguments: argparse.Namespace) -> Answer:
         refuse_reading(arguments)
     robot = with_reading(result.description if arguments.robot is None else load(arguments.robot), reading_options(arguments))
     source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(seen(name, robot))
-    found = payload_while_moving(
+    snapshots = payload_while_moving(
         result, paced(source, arguments.speed), robot=robot, every=arguments.every, frame=frame(arguments.flange),
         forgetting=arguments.forgetting,
     )  # fmt: skip
-    last = shown(found, arguments.json)
+    last = shown(snapshots, arguments.json)
     files = last.payload.save(arguments.output) if arguments.output is not None else ()
     if arguments.json:
         return Answer({}, lambda: (), written=True)
     return Answer({}, lambda: text(last.payload, files))
 
 
-def shown(found: Iterable[LoadSnapshot], as_json: bool) -> LoadSnapshot:
+def shown(snapshots: Iterable[LoadSnapshot], as_json: bool) -> LoadSnapshot:
     """Estimates as they come; the last one."""
     from rich.console import Group
     from rich.live import Live
@@ -145,7 +148,7 @@ def shown(found: Iterable[LoadSnapshot], as_json: bool) -> LoadSnapshot:
         if sys.stdout.isatty() and not as_json
         else nullcontext() as live
     ):
-        for last in found:
+        for last in snapshots:
             if as_json:
                 document = {"event": "load", "t": last.time, "complete": last.estimate.complete} | last.payload.document()
                 sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) + "\n")
@@ -172,36 +175,36 @@ def frame(word: str | None) -> str | tuple[float, ...] | None:
     return None if word is None else name_or_pose(word)
 
 
-def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableType]:
+def text(result: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableType]:
     """For people."""
     from rich.text import Text
 
-    body = found.body
-    place = found.flange.name if found.flange.name == found.parent else f"{found.flange.name} (on {found.parent})"
-    yield Text(f"{found.description.name}: {found.sentence}, frame {place}", "bold")
-    spread = INTERVAL * found.com_std
-    if not found.mass_shows:
+    body = result.body
+    place = result.flange.name if result.flange.name == result.parent else f"{result.flange.name} (on {result.parent})"
+    yield Text(f"{result.description.name}: {result.sentence}, frame {place}", "bold")
+    spread = INTERVAL * result.com_std
+    if not result.mass_shows:
         yield f"a body that fits it, one of many: {number(body.mass)} kg"
     yield f"centre of mass {numbers(body.com)} m, ± {numbers(spread, 2)} (95 %)"
     yield f"inertia about it: XX YY ZZ {numbers([body.inertia[k, k] for k in range(3)])}, " + (
         f"XY XZ YZ {numbers([body.inertia[0, 1], body.inertia[0, 2], body.inertia[1, 2]])} kg m^2\n"
     )
-    yield _parameters(found)
-    if found.residuals:
-        yield residual_table(found.residuals)
-    yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in found.choices])
+    yield _parameters(result)
+    if result.residuals:
+        yield residual_table(result.residuals)
+    yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
     yield "to paste into controllers (their flange frame must be the one above):"
-    for controller, line in found.statements.items():
+    for controller, line in result.statements.items():
         yield f"  {controller}: {line}"
     if files:
         yield written_to(files)
 
 
-def _parameters(found: Payload) -> RenderableType:
+def _parameters(result: Payload) -> RenderableType:
     rows: list[list[RenderableType]] = []
     for name in ORDER:
         k = inertia.NAMES.index(name)
-        shown = (number(tidy(found.values[k])), span(*found.intervals[k]))
-        rows.append([name, *shown, UNITS.get(name, "kg m^2"), marked(found.labels[k])])
+        shown = (number(tidy(result.values[k])), span(*result.intervals[k]))
+        rows.append([name, *shown, UNITS.get(name, "kg m^2"), marked(result.labels[k])])
     columns = ("name", "value", "95 % interval", "unit", "trust")
     return table("parameters of the load about the origin of its frame", columns, rows, right=columns[1:3])

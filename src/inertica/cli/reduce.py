@@ -52,26 +52,28 @@ def run(arguments: argparse.Namespace) -> Answer:
             robot, arguments.logs, method=arguments.method, cutoff=arguments.cutoff, alpha=arguments.alpha,
             alpha_det=arguments.alpha_det, prior=arguments.prior,
         )  # fmt: skip
-        found, estimate = reduced.reduction, reduced.estimate
-    for sentence in (*found.base.warnings, *estimate.warnings):
+        reduction, estimate = reduced.reduction, reduced.estimate
+    for sentence in (*reduction.base.warnings, *estimate.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
-    said = [c.sentence for c in reduced.choices]
-    return Answer(_document(robot, found, estimate) | {"choices": said}, lambda: (*_text(robot, found, estimate), *said))
+    sentences = [c.sentence for c in reduced.choices]
+    return Answer(
+        _document(robot, reduction, estimate) | {"choices": sentences}, lambda: (*_text(robot, reduction, estimate), *sentences)
+    )
 
 
-def _document(robot: Description, found: SvdReduction, estimate: Estimate) -> dict[str, object]:
-    base = found.base
+def _document(robot: Description, reduction: SvdReduction, estimate: Estimate) -> dict[str, object]:
+    base = reduction.base
     names = base.layout.names
     return {
         "robot": robot.name,
         "rank": base.rank,
         "no_effect": [names[k] for k in base.no_effect],
         "fixed": [names[k] for k in base.fixed],
-        "alone": found.alone,
-        "combined": found.combined,
-        "permutations": found.permutations,
-        "all_tried": found.exhaustive,
-        "criterion": found.value,
+        "alone": reduction.alone,
+        "combined": reduction.combined,
+        "permutations": reduction.permutations,
+        "all_tried": reduction.exhaustive,
+        "criterion": reduction.value,
         "eliminated": [names[k] for k in base.eliminated],
         "method": estimate.method,
         "base": [
@@ -82,18 +84,18 @@ def _document(robot: Description, found: SvdReduction, estimate: Estimate) -> di
     }
 
 
-def _text(robot: Description, found: SvdReduction, estimate: Estimate) -> Iterator[RenderableType]:
-    base = found.base
+def _text(robot: Description, reduction: SvdReduction, estimate: Estimate) -> Iterator[RenderableType]:
+    base = reduction.base
     names = base.layout.names
     unseen = len(base.no_effect) + len(base.fixed)
     yield (
         f"{robot.name}: rank {base.rank} of {base.layout.size} parameters; {unseen} without effect or known "
-        f"({len(base.fixed)} of them known), {found.alone} identifiable alone, {found.combined} only in combination"
+        f"({len(base.fixed)} of them known), {reduction.alone} identifiable alone, {reduction.combined} only in combination"
     )
-    tried = "all tried" if found.exhaustive else "improved by single exchanges from a start by pivoting"
+    tried = "all tried" if reduction.exhaustive else "improved by single exchanges from a start by pivoting"
     gone = ", ".join(names[k] for k in base.eliminated)
-    ways = f"{found.permutations} ways to choose what is eliminated, {tried}"
-    yield f"{ways}; chosen: {gone or 'nothing'} (criterion {number(found.value)})"
+    ways = f"{reduction.permutations} ways to choose what is eliminated, {tried}"
+    yield f"{ways}; chosen: {gone or 'nothing'} (criterion {number(reduction.value)})"
     rows = [
         [name, relation, number(value), number(std)]
         for name, relation, value, std in zip(base.names, base.numeric_relations, estimate.beta, estimate.std, strict=True)

@@ -47,38 +47,40 @@ def run(arguments: argparse.Namespace) -> Answer:
     target = Path(arguments.output)
     if not target.parent.is_dir():
         raise InputError(f"there is no folder '{target.parent}' to write to")
-    said = stated(description)
-    before, missed = inconsistent_names(description.prior), broken(description.prior, said.constraints)
+    known = stated(description)
+    before, missed = inconsistent_names(description.prior), broken(description.prior, known.constraints)
     with progress(f"repairing {description.name}"):
         base = base_model(description.layout) if arguments.keep_dynamics else None
-        found = repair(description.prior, arguments.metric, keep_dynamics=base, constraints=combined(PHYSICAL, said.constraints))
-    for note in (*said.notes, *save_model(description, found.parameters, target)):
+        repaired = repair(
+            description.prior, arguments.metric, keep_dynamics=base, constraints=combined(PHYSICAL, known.constraints)
+        )
+    for note in (*known.notes, *save_model(description, repaired.parameters, target)):
         warnings.warn(ModelWarning(note), stacklevel=1)
     document = {
         "robot": description.name,
         "file": str(target),
-        "metric": found.metric,
+        "metric": repaired.metric,
         "inconsistent": before,
         "broken": missed,
-        "distance": found.distance,
-        "changed": _changes(description.prior, found),
-        "consistent": not inconsistent_names(found.parameters) and not broken(found.parameters, said.constraints),
+        "distance": repaired.distance,
+        "changed": _changes(description.prior, repaired),
+        "consistent": not inconsistent_names(repaired.parameters) and not broken(repaired.parameters, known.constraints),
     }
-    return Answer(document, lambda: _text(description.prior, found, before, missed, target))
+    return Answer(document, lambda: _text(description.prior, repaired, before, missed, target))
 
 
-def _changes(before: Parameters, found: Repair) -> list[dict[str, object]]:
-    return [{"name": n, "before": before[n], "after": found.parameters[n]} for n in found.changed]
+def _changes(before: Parameters, repaired: Repair) -> list[dict[str, object]]:
+    return [{"name": n, "before": before[n], "after": repaired.parameters[n]} for n in repaired.changed]
 
 
 def _text(
-    before: Parameters, found: Repair, bad: tuple[str, ...], missed: tuple[str, ...], target: Path
+    before: Parameters, repaired: Repair, bad: tuple[str, ...], missed: tuple[str, ...], target: Path
 ) -> Iterator[RenderableType]:
     name = before.layout.robot.name
     yield one_line(f"{name}: not physically consistent: {', '.join(bad)}" if bad else f"{name}: physically consistent as it is")
     if missed:
         yield one_line(f"{name}: its values break what the card states: {', '.join(missed)}")
-    if found.changed:
-        rows = [[n, number(before[n], 6), number(found.parameters[n], 6)] for n in found.changed]
-        yield table(f"changed ({found.metric})", ("parameter", "before", "after"), rows, right=("before", "after"))
+    if repaired.changed:
+        rows = [[n, number(before[n], 6), number(repaired.parameters[n], 6)] for n in repaired.changed]
+        yield table(f"changed ({repaired.metric})", ("parameter", "before", "after"), rows, right=("before", "after"))
     yield f"wrote {target}"

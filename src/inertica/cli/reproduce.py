@@ -37,7 +37,7 @@ inertica reproduce didim --seeds 100 --json
 inertica reproduce jaco2 --figures figures/
 inertica reproduce consistent --record tx40.csv
 inertica reproduce frisch --quick --figures figures/
-inertica reproduce survey --seeds 0 --record tx40.csv --figures figures/
+inertica reproduce survey --seeds 0 --record rv2sq=log.csv --figures figures/
 """
 
 
@@ -45,7 +45,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(STUDIES)}")
     parser.add_argument("--figures", metavar="DIR", type=Path, help="draw figures like the paper's into this folder")
     parser.add_argument(
-        "--record", metavar="LOG", help="a log of the real robot (consistent, survey), the authors' points (frisch)"
+        "--record",
+        metavar="LOG",
+        help="a log of the real robot (consistent; survey: tx40=LOG or rv2sq=LOG), a folder of five (jaco2), "
+        "the authors' points (frisch)",
     )
     parser.add_argument(
         "--seeds", type=int, help="experiments for statistics (default 20; frisch 250, survey 52, 0: its record only)"
@@ -76,31 +79,31 @@ def run(arguments: argparse.Namespace) -> Answer:
         options = Options(
             seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep, arguments.coupling, arguments.divisor
         )
-        found = reproduce(arguments.paper, options)
-        if arguments.figures is not None and found.draw is not None:
+        study = reproduce(arguments.paper, options)
+        if arguments.figures is not None and study.draw is not None:
             say("drawing")
-            files = found.draw(arguments.figures)
+            files = study.draw(arguments.figures)
     seconds = time.perf_counter() - start
-    walked = walk(arguments.paper, found.rows)
+    walked = walk(arguments.paper, study.rows)
     document = {
         "paper": arguments.paper,
-        "about": found.about,
-        "rows": [row.document() for row in found.rows],
-        "sheets": [one.document() for one in found.sheets],
+        "about": study.about,
+        "rows": [row.document() for row in study.rows],
+        "sheets": [one.document() for one in study.sheets],
         "printed": [one.document() for one in walked],
         "files": [str(f) for f in files],
         "seconds": seconds,
     }
-    return Answer(document, lambda: _text(replace(found, sheets=(*found.sheets, sheet(walked))), files, seconds))
+    return Answer(document, lambda: _text(replace(study, sheets=(*study.sheets, sheet(walked))), files, seconds))
 
 
-def _text(found: Reproduction, files: tuple[Path, ...], seconds: float) -> Iterator[RenderableType]:
-    yield from found.about
+def _text(study: Reproduction, files: tuple[Path, ...], seconds: float) -> Iterator[RenderableType]:
+    yield from study.about
     yield ""
-    for one in found.sheets:
+    for one in study.sheets:
         yield table(one.title, one.columns, [list(row) for row in one.rows], right=one.columns[1:])
-    yield from _verdicts(found.rows)
-    yield f"{len(found.rows)} comparisons in {seconds:.1f} s; {tally(found.rows)}"
+    yield from _verdicts(study.rows)
+    yield f"{len(study.rows)} comparisons in {seconds:.1f} s; {tally(study.rows)}"
     if files:
         yield f"figures: {', '.join(str(f) for f in files)}"
 
@@ -131,5 +134,5 @@ def _shown(value: float | str | None, spread: float | None) -> str:
     """A number with two standard deviations, as the sources print them."""
     if value is None:
         return "-"
-    said = value if isinstance(value, str) else number(float(value))
-    return f"{said} ± {2.0 * spread:.2g}" if spread else said
+    shown = value if isinstance(value, str) else number(float(value))
+    return f"{shown} ± {2.0 * spread:.2g}" if spread else shown

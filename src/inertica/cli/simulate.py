@@ -101,16 +101,16 @@ def _replayed(arguments: argparse.Namespace) -> Answer:
         first = "--trajectory" if arguments.trajectory is not None else other[0]
         raise InputError(f"{first} belongs to a rehearsal; a free run (--replay) takes its commands and times from the log")
     with progress("simulating"):
-        found = replay(arguments.robot, arguments.replay, arguments.actuators)
-        found.log.save(arguments.output)
+        replayed = replay(arguments.robot, arguments.replay, arguments.actuators)
+        replayed.log.save(arguments.output)
     joints = load(arguments.robot).robot.joints
     document = {
-        "robot": str(arguments.robot), "files": [arguments.output], "samples": len(found.log), "stretches": found.stretches,
-        "rms": {joint.name: float(e) for joint, e in zip(joints, found.rms, strict=True)},
+        "robot": str(arguments.robot), "files": [arguments.output], "samples": len(replayed.log), "stretches": replayed.stretches,
+        "rms": {joint.name: float(e) for joint, e in zip(joints, replayed.rms, strict=True)},
     }  # fmt: skip
 
     def text() -> Iterator[RenderableType]:
-        rows = [[j.name, number(e), j.unit] for j, e in zip(joints, found.rms, strict=True)]
+        rows = [[j.name, number(e), j.unit] for j, e in zip(joints, replayed.rms, strict=True)]
         yield table("free run: rms position error", ("joint", "error", "unit"), rows, right=("error",))
         yield f"wrote {arguments.output}"
 

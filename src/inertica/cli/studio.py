@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace) -> Answer:
         warnings.warn(ModelWarning(started.warning), stacklevel=1)
     folder = str(started.project.folder)
     if arguments.json:  # now, for the program that waits for the address, and nothing else at the end
-        listed = [started.warning] if started.warning else []
-        print(json.dumps({"project": folder, "address": started.address, "warnings": listed}, ensure_ascii=False), flush=True)
+        messages = [started.warning] if started.warning else []
+        print(json.dumps({"project": folder, "address": started.address, "warnings": messages}, ensure_ascii=False), flush=True)
     else:
         print(f"project: {folder}\nopen in a browser: {started.address}\nCtrl-C ends the studio", flush=True)
     started.run(not arguments.no_browser)

@@ -15,7 +15,7 @@ import numpy as np
 
 from inertica.cli.console import Answer, progress, table
 from inertica.numbers import number
-from inertica.workflow.identify.truth import SURE, AgainstTruth, Held, against_truth
+from inertica.workflow.identify.truth import SURE, AgainstTruth, TruthCheck, against_truth
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,32 +33,35 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     with progress("reading"):
-        found = against_truth(arguments.result, arguments.robot)
-    covered, of = found.covered
-    errors = [abs(h.error) for h in found.sure]
+        comparison = against_truth(arguments.result, arguments.robot)
+    covered, of = comparison.covered
+    errors = [abs(h.error) for h in comparison.sure]
     document = {
-        "base": [_entry(h) for h in found.base],
-        "determined": [_entry(h) for h in found.determined],
-        "unknown": found.unknown,
-        "missing": found.missing,
+        "base": [_entry(h) for h in comparison.base],
+        "determined": [_entry(h) for h in comparison.determined],
+        "unknown": comparison.unknown,
+        "missing": comparison.missing,
         "covered": covered,
         "intervals": of,
         "sure": {"count": len(errors), "median": _or_none(np.median, errors), "worst": _or_none(np.max, errors)},
     }
-    return Answer(document, lambda: _text(found))
+    return Answer(document, lambda: _text(comparison))
 
 
 def _or_none(function: object, values: Sequence[float]) -> float | None:
     return float(function(values)) if values else None  # type: ignore[operator]
 
 
-def _entry(held: Held) -> dict[str, object]:
+def _entry(held: TruthCheck) -> dict[str, object]:
     finite = {key: value if isinstance(value, str) or np.isfinite(value) else None for key, value in asdict(held).items()}
     return finite | {"error": held.error if np.isfinite(held.error) else None, "covered": held.covered}
 
 
-def _text(found: AgainstTruth) -> Iterator[RenderableType]:
-    for title, listed in (("base parameters", found.base), ("standard parameters known on their own", found.determined)):
+def _text(comparison: AgainstTruth) -> Iterator[RenderableType]:
+    for title, parameters in (
+        ("base parameters", comparison.base),
+        ("standard parameters known on their own", comparison.determined),
+    ):
         columns = ("parameter", "found", "known", "error", "95 % interval", "holds it")
         rows = [
             [
@@ -69,22 +72,22 @@ def _text(found: AgainstTruth) -> Iterator[RenderableType]:
                 f"{number(h.low)} .. {number(h.high)}",
                 "yes" if h.covered else "NO",
             ]
-            for h in listed
+            for h in parameters
         ]
         yield table(title, columns, rows, right=columns[1:4])
-    covered, of = found.covered
+    covered, of = comparison.covered
     yield f"{covered} of {of} intervals of base parameters hold the known value"
-    if found.sure:
-        size = 100.0 * np.abs([h.error for h in found.sure])
+    if comparison.sure:
+        size = 100.0 * np.abs([h.error for h in comparison.sure])
         yield (
             f"{len(size)} base parameters have a relative standard deviation below {SURE:g} %: they are off by "
             f"{np.median(size):.2g} % (median), {size.max():.2g} % (worst)"
         )
-    if found.unknown:
-        yield f"without a known value: {', '.join(found.unknown)}"
-    if found.missing:
-        yield f"known, but no part of the result: {', '.join(found.missing)}"
+    if comparison.unknown:
+        yield f"without a known value: {', '.join(comparison.unknown)}"
+    if comparison.missing:
+        yield f"known, but no part of the result: {', '.join(comparison.missing)}"
 
 
-def _error(held: Held) -> str:
+def _error(held: TruthCheck) -> str:
     return f"{100.0 * held.error:.2g} %" if np.isfinite(held.error) else "-"

@@ -51,7 +51,7 @@ AROUND = 8
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("log", metavar="LOG", help="a log to replay; - for lines from stdin")
     parser.add_argument("--speed", type=float, metavar="X", help="times real time; as fast as it goes by default")
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="of the log between estimates (default 1 s)")
@@ -81,24 +81,24 @@ def run(arguments: argparse.Namespace) -> Answer:
         value = getattr(arguments, name)
         if value is not None and not 0.0 < value < np.inf:
             raise InputError(f"--{name.replace('_', '-')} should be greater than zero, not {value:g}")
-    description, said = assumed_friction(loaded_robot(arguments)), ""
+    description, note = assumed_friction(loaded_robot(arguments)), ""
     if arguments.log == "-":
         refuse_reading(arguments)
         source: Iterable[Block] = blocks(sys.stdin, description.robot.n)
     else:
         log = seen(arguments.log, description)
         description, choices = start_values(description, [log], arguments.prior)
-        source, said = log_blocks(log), "".join(c.sentence for c in choices)
+        source, note = log_blocks(log), "".join(c.sentence for c in choices)
     settings = WatchSettings(
         arguments.regressor, arguments.forgetting, arguments.warm_up, arguments.share, arguments.mass, arguments.hours,
         arguments.cutoff, arguments.delay,
     )  # fmt: skip
-    found = watched(description, paced(source, arguments.speed), settings, arguments.every)
-    view = View(description.name, said)
+    events = watched(description, paced(source, arguments.speed), settings, arguments.every)
+    view = LiveView(description.name, note)
     if arguments.json:
-        view.write_json(found)
+        view.write_json(events)
         return Answer({}, lambda: (), written=True)
-    (view.show if sys.stdout.isatty() else view.write_lines)(found)
+    (view.show if sys.stdout.isatty() else view.write_lines)(events)
     return Answer({}, view.text)
 
 
@@ -113,7 +113,7 @@ def paced(source: Iterable[Block], speed: float | None) -> Iterator[Block]:
         yield block
 
 
-class View:
+class LiveView:
     """What a watch finds, written as it comes.
 
     Args:
@@ -121,30 +121,30 @@ class View:
         said: of where the values come from that hold until data say more.
     """
 
-    def __init__(self, robot: str, said: str = "") -> None:
-        self.robot, self.said = robot, said
+    def __init__(self, robot: str, note: str = "") -> None:
+        self.robot, self.note = robot, note
         self.changes: list[LoadChange] = []
         self.last: Snapshot | None = None
 
-    def write_json(self, found: Iterable[Snapshot | LoadChange]) -> None:
-        if self.said:
-            sys.stdout.write(json.dumps({"event": "prior", "text": self.said}, ensure_ascii=False) + "\n")
-        for event in found:
+    def write_json(self, events: Iterable[Snapshot | LoadChange]) -> None:
+        if self.note:
+            sys.stdout.write(json.dumps({"event": "prior", "text": self.note}, ensure_ascii=False) + "\n")
+        for event in events:
             line = document(event)
             sys.stdout.write(json.dumps(plain(line), ensure_ascii=False, allow_nan=False) + "\n")
             sys.stdout.flush()
 
-    def write_lines(self, found: Iterable[Snapshot | LoadChange]) -> None:
+    def write_lines(self, events: Iterable[Snapshot | LoadChange]) -> None:
         console = text_console()
-        for event in self._kept(found):
+        for event in self._kept(events):
             console.print(sentence(event))
 
-    def show(self, found: Iterable[Snapshot | LoadChange]) -> None:
+    def show(self, events: Iterable[Snapshot | LoadChange]) -> None:
         from rich.live import Live
 
         console = text_console()
         with Live(console=console, refresh_per_second=8, transient=True) as live:
-            for event in self._kept(found):
+            for event in self._kept(events):
                 if isinstance(event, LoadChange):
                     live.console.print(sentence(event))
                 else:
@@ -160,11 +160,11 @@ class View:
         for change in self.changes:
             yield sentence(change)
         yield f"Motion counts up to {self.last.cutoff:g} Hz."
-        if self.said:
-            yield self.said
+        if self.note:
+            yield self.note
 
-    def _kept(self, found: Iterable[Snapshot | LoadChange]) -> Iterator[Snapshot | LoadChange]:
-        for event in found:
+    def _kept(self, events: Iterable[Snapshot | LoadChange]) -> Iterator[Snapshot | LoadChange]:
+        for event in events:
             if isinstance(event, LoadChange):
                 self.changes.append(event)
             else:

@@ -62,11 +62,6 @@ class _Spectral(ABC):
     def slope(self, s: Array, p: float) -> tuple[float, Array]:
         """Smooth value and its derivative with respect to each of s (b,)."""
 
-    def of_matrix(self, W: Array) -> float:
-        """The value of a matrix W (rows, b)."""
-        A = W / _norms(np.sum(W * W, axis=0)) if self.scaled else W
-        return float(self.of(_singular_values(A)))
-
     def values(self, observe: Observation, motion: Samples, candidates: int) -> Array:
         grams = observe.grams(motion, candidates)
         if self.scaled:

@@ -3,6 +3,5 @@
 from inertica.identifiability.base import BaseModel, base_model, base_model_along
 from inertica.identifiability.figure import identifiability_map
 from inertica.identifiability.states import States, random_states
-from inertica.identifiability.svd_reduction import svd_base_model
 
-__all__ = ["BaseModel", "States", "base_model", "base_model_along", "identifiability_map", "random_states", "svd_base_model"]
+__all__ = ["BaseModel", "States", "base_model", "base_model_along", "identifiability_map", "random_states"]

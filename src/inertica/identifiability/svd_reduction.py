@@ -95,13 +95,6 @@ def reduced_by_svd(
     return SvdReduction(base, len(columns.index) - len(combined), len(combined), math.comb(len(combined), len(rows)), value)
 
 
-def svd_base_model(
-    layout: Layout, *, states: States | None = None, seed: int = 0, alpha1: float = 1.0, alpha2: float = 1.0
-) -> BaseModel:
-    """The base model of `reduced_by_svd`."""
-    return reduced_by_svd(layout, states=states, seed=seed, alpha1=alpha1, alpha2=alpha2).base
-
-
 def _least_wanted_first(layout: Layout, parameters: Indices) -> Indices:
     """Order in which equally good subsets are preferred: what the field eliminates by habit goes first."""
     place = {k: i for i, k in enumerate(elimination_order(layout))}

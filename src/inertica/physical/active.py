@@ -31,11 +31,9 @@ class Response:
 
     Args:
         inverse: (P, P) N (N' H N)^-1 N'; times A' dz it is the change of chi, times noise variance the posterior covariance.
-        free_directions: dimension of the tangent space.
     """
 
     inverse: Array
-    free_directions: int
 
     def sampling(self, fit: Fit) -> Array:
         """(P, P) covariance of chi that rows of unit variance cause."""
@@ -56,7 +54,7 @@ def response(program: Program, fit: Fit, penalty: Penalty, chi: Array, *, held: 
         half = program.scale[:, None] * _tangent_half(program, Metric.of(program, fit, quadratic), chi, held)
     inverse = np.zeros((program.reference.layout.size,) * 2)
     inverse[np.ix_(program.free, program.free)] = half @ half.T
-    return Response(inverse, half.shape[1])
+    return Response(inverse)
 
 
 def tangent_inverse(program: Program, metric: Metric, chi: Array) -> Array:

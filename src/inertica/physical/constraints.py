@@ -61,19 +61,6 @@ class Constraint(Protocol):
 
 
 @dataclass(frozen=True)
-class PositiveMass:
-    """M > 0 of every body (or of the links given, 1-based)."""
-
-    margin: float = MARGIN
-    links: tuple[int, ...] | None = None
-
-    def blocks(self, reference: Reference) -> Iterator[Block]:
-        for body, where, size in _chosen(reference, self.links):
-            F = _rows(reference, where, np.eye(10)[9:] / size.mass)
-            yield Block(f"{reference.label(body)}: positive mass", "nonnegative", F, np.array([-self.margin]))
-
-
-@dataclass(frozen=True)
 class PositiveInertia:
     """M > 0 and inertia about the CoM positive definite, as the 6x6 matrix inequality of the survey's eq. 59."""
 

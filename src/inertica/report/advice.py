@@ -19,7 +19,7 @@ from inertica.workflow.identify.verdict import verdict
 SLOW = 0.7
 """Share of its velocity limit below which a joint could be moved faster."""
 
-LISTED = 6
+MOST_NAMES = 6
 """Names that a sentence lists before it counts the others."""
 
 NEXT_MOTION = "next.yaml"
@@ -62,10 +62,10 @@ def advice(result: Result, positions: bool = True) -> Advice:
     judged = verdict(result)
     words = verdict_words(result, judged)
     then = words.next.rstrip(".")
-    said = f"{then[:1].upper()}{then[1:]}; {_motion(result)}."
+    sentence = f"{then[:1].upper()}{then[1:]}; {_motion(result)}."
     command, more = excite_command(result, positions), " ".join(words.details)
     return Advice(
-        judged.level, words.first_line, words.headline, words.quality, _trust(result), said, command, more, words.card
+        judged.level, words.first_line, words.headline, words.quality, _trust(result), sentence, command, more, words.card
     )  # fmt: skip
 
 
@@ -93,15 +93,15 @@ def needy_joint(result: Result) -> int | None:
 def _trust(result: Result) -> str:
     by = {word: [name for name, label in result.labels.items() if label == word] for word in set(result.labels.values())}
     known = by.get(DETERMINED, [])
-    said = f"Trust {len(known)} of {len(result.labels)} values by themselves" if known else "Trust no value by itself"
-    said += f" ({_listed(known)})" if known else ""
+    sentence = f"Trust {len(known)} of {len(result.labels)} values by themselves" if known else "Trust no value by itself"
+    sentence += f" ({_listed(known)})" if known else ""
     if weak := by.get(WEAK):
-        said += f", {len(weak)} with caution"
+        sentence += f", {len(weak)} with caution"
     if combined := by.get(COMBINED):
-        said += f", {len(combined)} in sums with others only"
+        sentence += f", {len(combined)} in sums with others only"
     if hidden := by.get(UNIDENTIFIABLE):
-        said += f", and {len(hidden)} not at all, since no torque shows them"
-    return f"{said}."
+        sentence += f", and {len(hidden)} not at all, since no torque shows them"
+    return f"{sentence}."
 
 
 def _motion(result: Result) -> str:
@@ -133,6 +133,6 @@ def _used(result: Result, joint: int) -> float:
 
 
 def _listed(names: Sequence[str]) -> str:
-    if len(names) <= LISTED:
+    if len(names) <= MOST_NAMES:
         return ", ".join(names[:-1]) + (f" and {names[-1]}" if len(names) > 1 else "".join(names))
-    return f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
+    return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.excitation.kinematics import frames
 from inertica.numbers import NONE, number, span
 from inertica.report import html
@@ -20,8 +20,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.outline import known_shapes
 from inertica.robot.shapes import Solid, round_points
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 POSES = 80
 """Positions of the log that the view can show."""
@@ -38,10 +36,10 @@ LINKS = ("link", "possible", "mass (kg)", "95 % interval", "model (kg)", "centre
 def consistency(result: Result, fitted: Sequence[Record]) -> list[str]:
     """What the section says, shows and lists."""
     bad = result.parameters.inconsistent_links()
-    said = "Every link found could exist." if not bad else f"No real body has the parameters of {', '.join(bad)}."
+    sentence = "Every link found could exist." if not bad else f"No real body has the parameters of {', '.join(bad)}."
     about = (
-        f"{said} An ellipsoid stands for a link: uniform, with the link's mass, centre of mass and inertia. Values that the data do "
-        "not tell are those nearest the model, so ellipsoids that agree say nothing by themselves."
+        f"{sentence} An ellipsoid stands for a link: uniform, with the link's mass, centre of mass and inertia. Values that the data "
+        "do not tell are those nearest the model, so ellipsoids that agree say nothing by themselves."
     )
     return [html.paragraph(about), robot_view(result, fitted), link_table(result)]
 
@@ -50,13 +48,13 @@ def link_table(result: Result) -> html.Raw:
     rows = []
     for j, (link, joint) in enumerate(zip(result.masses.links, result.description.robot.joints, strict=True)):
         body = ellipsoid(result.parameters, j)
-        moved = float(np.linalg.norm(link.com - link.prior_com)) if np.isfinite(link.com - link.prior_com).all() else np.nan
+        shift = float(np.linalg.norm(link.com - link.prior_com)) if np.isfinite(link.com - link.prior_com).all() else np.nan
         axes = " ".join(number(1e3 * float(np.linalg.norm(a)), 3) for a in body["axes"]) if body["possible"] else NONE
         centre = " ".join(number(float(x), 3) for x in link.com) if np.isfinite(link.com).all() else NONE
         possible = "yes" if inertia.physically_consistent(result.parameters.link(j)) else "no"
         rows.append([
             f"{j + 1} {joint.link}", possible, number(link.mass), span(*link.interval), number(link.prior), centre,
-            number(1e3 * moved, 3), axes,
+            number(1e3 * shift, 3), axes,
         ])  # fmt: skip
     caption = "Links; moved: distance of the centre of mass from the model's; half axes: of the uniform ellipsoid"
     return html.table(caption, LINKS, rows, right=("mass (kg)", "95 % interval", "model (kg)", "moved (mm)"))

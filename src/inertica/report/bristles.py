@@ -26,12 +26,12 @@ def bristle_section(result: Result) -> Sequence[str]:
     """Nothing where none were looked for."""
     if result.bristles is None:
         return []
-    joints, found = result.description.robot.joints, result.bristles.found
+    joints, constants = result.description.robot.joints, result.bristles.found
     units = {name: unit for name, _, unit in LuGre.constants}
     columns = ("joint", *(f"{name} ({units[name]})" for name in SHOWN), "residual, plain", "residual, this")
     rows = []
     for j, one in enumerate(result.bristles.joints):
-        named = {"sigma2": "Fv", "fc": "Fc"} if j not in found else {}
+        named = {"sigma2": "Fv", "fc": "Fc"} if j not in constants else {}
         values = [(one.values.get(named.get(n, n), math.nan), one.std.get(named.get(n, n), math.nan)) for n in SHOWN]
         cells = [NONE if math.isnan(v) else f"{number(v)} ± {number(s)}" if math.isfinite(s) else number(v) for v, s in values]
         rows.append([f"{j + 1} {one.joint}", *cells, number(one.static), number(one.residual)])
@@ -42,7 +42,7 @@ def bristle_section(result: Result) -> Sequence[str]:
         "friction without memory; the card beside the exported model has this one."
     )
     figures = []
-    for j, one in found.items():
+    for j, one in constants.items():
         v, joint = one.values, joints[j]
         way = np.linspace(0.0, REACH * v["fs"] / v["sigma0"], 100)
         bent = v["fs"] * (1.0 - np.exp(-v["sigma0"] * way / v["fs"]))  # slowly: phi is that of speed zero

@@ -22,12 +22,12 @@ def find_browser() -> str:
     Raises:
         InputError: there is none.
     """
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if browser is None:
         raise InputError(
             f"no browser that prints was found ({', '.join(BROWSERS[:3])}); install Chromium, or open the HTML file and print it"
         )
-    return found
+    return browser
 
 
 def flags(profile: str | Path) -> list[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.escape import figure_text
 from inertica.excitation.collision import Approach, Collisions
@@ -17,8 +17,6 @@ from inertica.report.paper import BLUE, GREY, ORANGE, VECTOR, WIDTHS, style
 from inertica.robot.outline import BASE
 from inertica.robot.shapes import FINE
 from inertica.writing import whole_file
-
-Array = NDArray[np.float64]
 
 TIMES = 1001
 SEEN = 0.5

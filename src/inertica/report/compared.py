@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.report.data import Record
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.05
 SMALLEST = 1e-15
@@ -75,24 +74,24 @@ class Pair:
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        found = [d.name for d in self.differences if d.differs]
+        differing = [d.name for d in self.differences if d.differs]
         count = len(self.differences)
         if not count:
             return "No base parameter means the same in both and has a known uncertainty, so none can be compared."
-        said = f"{len(found)} of {count} base parameters differ by more than chance"
-        said += f" ({', '.join(found[:8])}{', ...' if len(found) > 8 else ''})." if found else "."
+        sentence = f"{len(differing)} of {count} base parameters differ by more than chance"
+        sentence += f" ({', '.join(differing[:8])}{', ...' if len(differing) > 8 else ''})." if differing else "."
         if self.shared:
-            said += (
+            sentence += (
                 " Both were fitted to the same log and err together: only differences beyond the sum of both uncertainties count."
             )
         elif np.isfinite(self.p):
             verdict = (
                 "they speak of different robots, loads or models" if self.p < LEVEL else "nothing speaks against the same robot"
             )
-            said += f" All together {verdict} ({probability(self.p)})."
+            sentence += f" All together {verdict} ({probability(self.p)})."
         if self.left_out:
-            said += f" {self.left_out} lack a counterpart of the same meaning, or an uncertainty, and are not compared."
-        return said
+            sentence += f" {self.left_out} lack a counterpart of the same meaning, or an uncertainty, and are not compared."
+        return sentence
 
 
 @dataclass(frozen=True)
@@ -145,9 +144,9 @@ def compare_parameters(first: Result, second: Result) -> Pair:
     together = np.nan
     if known and not shared and C1 is not None and C2 is not None:
         together = _all_together(x - y, C1[np.ix_(rows, rows)] + C2[np.ix_(columns, columns)])
-    listed = zip(known, x, y, std, p, holm(p), strict=True)
-    found = tuple(Difference(m[0], float(u), float(v), float(s), float(k), float(h)) for m, u, v, s, k, h in listed)
-    return Pair(found, max(len(a), len(b)) - len(known), shared, together)
+    compared = zip(known, x, y, std, p, holm(p), strict=True)
+    differences = tuple(Difference(m[0], float(u), float(v), float(s), float(k), float(h)) for m, u, v, s, k, h in compared)
+    return Pair(differences, max(len(a), len(b)) - len(known), shared, together)
 
 
 def compare_predictions(first: Record, second: Record) -> Contest:

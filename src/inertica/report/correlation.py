@@ -6,20 +6,18 @@ import json
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.numbers import number
 from inertica.report import html
 from inertica.report.figures import floats
 from inertica.workflow.identify.result import Result
 
-Array = NDArray[np.float64]
-
 LEVELS = 10
 """Shades on either side of zero."""
 
 STRONG = 0.9
-LISTED = 15
+MOST_PAIRS = 15
 MARGIN = 58.0
 SIDE = 560.0
 
@@ -43,14 +41,16 @@ def correlation_section(result: Result) -> list[str]:
     rows, columns = np.triu_indices(len(names), 1)
     size = np.abs(R[rows, columns])
     strong = np.flatnonzero(size >= STRONG)
-    order = strong[np.argsort(-size[strong])][:LISTED]
+    order = strong[np.argsort(-size[strong])][:MOST_PAIRS]
     about = (
         "Correlation of the estimates of base parameters. Two that are strongly correlated are known better as a sum or a difference "
         f"than each by itself. {len(strong)} of {len(rows)} pairs are beyond {STRONG:g}."
     )
     pairs = [[names[rows[k]], names[columns[k]], number(float(R[rows[k], columns[k]]), 3)] for k in order]
-    listed = html.table("The strongest pairs", ("one", "other", "correlation"), pairs, right=("correlation",)) if pairs else ""
-    return [html.paragraph(about), html.grid([heat_map(R, names), listed], "grid wide")]
+    pairs_table = (
+        html.table("The strongest pairs", ("one", "other", "correlation"), pairs, right=("correlation",)) if pairs else ""
+    )
+    return [html.paragraph(about), html.grid([heat_map(R, names), pairs_table], "grid wide")]
 
 
 def heat_map(R: Array, names: tuple[str, ...]) -> html.Raw:

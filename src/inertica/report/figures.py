@@ -15,9 +15,8 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.report.html import Raw
-
-Array = NDArray[np.float64]
 
 WIDTH = 460.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 8.0, 8.0, 34.0

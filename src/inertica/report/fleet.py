@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.escape import csv_text
 from inertica.report.compared import LEVEL, holm, share_data
 from inertica.report.names import short_names
 from inertica.workflow.identify.result import Result
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +124,8 @@ def fleet(results: Sequence[str | Path | Result], names: Sequence[str] | None = 
         raise InputError("a table of several robots needs the results of at least two")
     read = [r if isinstance(r, Result) else Result.load(r) for r in results]
     if names is None:
-        own = [str(Path(r).resolve()) if isinstance(r, (str, Path)) else f"robot {k + 1}" for k, r in enumerate(results)]
-        names = short_names(own)
+        paths = [str(Path(r).resolve()) if isinstance(r, (str, Path)) else f"robot {k + 1}" for k, r in enumerate(results)]
+        names = short_names(paths)
     if len(names) != len(read):
         raise InputError(f"{len(names)} names were given for {len(read)} results")
     joints = read[0].description.robot.joint_names
@@ -138,10 +136,10 @@ def fleet(results: Sequence[str | Path | Result], names: Sequence[str] | None = 
     common = [m for m in places[0] if all(m in p and _known(r, p[m]) for r, p in zip(read, places, strict=True))]
     x = np.array([[r.estimate.beta[p[m]] for r, p in zip(read, places, strict=True)] for m in common]).reshape(-1, len(read))
     s = np.array([[r.estimate.std[p[m]] for r, p in zip(read, places, strict=True)] for m in common]).reshape(-1, len(read))
-    found = [_pooled(a, b) for a, b in zip(x, s, strict=True)]
-    adjusted = holm([f[3] for f in found]) if found else np.zeros(0)
-    listed = zip(common, x, s, found, adjusted, strict=True)
-    parameters = tuple(Shared(m[0], m[1], a, b, f[0], f[1], f[2], float(p)) for m, a, b, f, p in listed)
+    pooled = [_pooled(a, b) for a, b in zip(x, s, strict=True)]
+    adjusted = holm([f[3] for f in pooled]) if pooled else np.zeros(0)
+    rows = zip(common, x, s, pooled, adjusted, strict=True)
+    parameters = tuple(Shared(m[0], m[1], a, b, f[0], f[1], f[2], float(p)) for m, a, b, f, p in rows)
     every = dict.fromkeys(m[0] for p in places for m in p)
     pairs = tuple((names[i], names[j]) for i, j in combinations(range(len(read)), 2) if share_data(read[i], read[j]))
     left = tuple(name for name in every if name not in {m[0] for m in common})

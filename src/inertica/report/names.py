@@ -11,9 +11,9 @@ LONGEST = 44
 def short_names(names: Sequence[str]) -> list[str]:
     """Data sets without their folders, and long names cut in the middle, as long as that tells them apart."""
     bare = [name.replace("\\", "/").rsplit("/", 1)[-1] for name in names]
-    kept = bare if len(set(bare)) == len(bare) else list(names)
-    short = [shortened(name) for name in kept]
-    return short if len(set(short)) == len(short) else kept
+    shortest = bare if len(set(bare)) == len(bare) else list(names)
+    short = [shortened(name) for name in shortest]
+    return short if len(set(short)) == len(short) else shortest
 
 
 def shortened(name: str, longest: int = LONGEST) -> str:

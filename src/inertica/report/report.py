@@ -100,15 +100,24 @@ def page_head(title: str, contents: Mapping[str, str]) -> str:
 
 def verdict_box(result: Result, positions: bool = True) -> str:
     """How good, what to trust, what to do next and the command for it."""
-    said = advice(result, positions)
+    next_steps = advice(result, positions)
     sentences = "".join(
         f"<li><b>{head}</b> {html.prose(words)}</li>"
-        for head, words in (("How good?", said.quality), ("What to trust?", said.trust), ("What next?", said.next))
+        for head, words in (
+            ("How good?", next_steps.quality),
+            ("What to trust?", next_steps.trust),
+            ("What next?", next_steps.next),
+        )
     )
-    more = html.paragraph(html.prose(said.more), "soft") if said.more else ""
-    headline = f"<p>{html.text(said.first_line)}</p><p><strong>{html.text(said.headline)}</strong></p>"
-    card = html.paragraph("Lines of a robot card that would help:") + html.command("\n".join(said.card)) if said.card else ""
-    return f'<div class="verdict {said.level}">{headline}<ol>{sentences}</ol>{card}{html.command(said.command)}{more}</div>'
+    more = html.paragraph(html.prose(next_steps.more), "soft") if next_steps.more else ""
+    headline = f"<p>{html.text(next_steps.first_line)}</p><p><strong>{html.text(next_steps.headline)}</strong></p>"
+    card = (
+        html.paragraph("Lines of a robot card that would help:") + html.command("\n".join(next_steps.card))
+        if next_steps.card
+        else ""
+    )
+    command = html.command(next_steps.command)
+    return f'<div class="verdict {next_steps.level}">{headline}<ol>{sentences}</ol>{card}{command}{more}</div>'
 
 
 def _summary(result: Result, drawn: Sequence[Record]) -> str:

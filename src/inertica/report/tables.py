@@ -55,20 +55,20 @@ def residual_table(result: Result) -> str:
 
 def lack_of_fit_table(result: Result) -> str:
     """What the residuals were held against, and what was found; empty when nothing was looked for."""
-    found = result.lack_of_fit
-    if found is None:
+    lack = result.lack_of_fit
+    if lack is None:
         return ""
     rows: list[list[object]] = []
-    reasons = {test.why for test in found.tests if not test.tested}
-    if len(reasons) == 1 and not any(test.tested for test in found.tests):
-        families = ", ".join(MISFITS[test.family] for test in found.tests)
+    reasons = {test.why for test in lack.tests if not test.tested}
+    if len(reasons) == 1 and not any(test.tested for test in lack.tests):
+        families = ", ".join(MISFITS[test.family] for test in lack.tests)
         return html.paragraph(f"Lack of fit was not tested ({families}): {reasons.pop()}.")
-    for test in found.tests:
+    for test in lack.tests:
         if not test.tested:
             rows.append([MISFITS[test.family], "", "", "", "", f"not tested: {test.why}"])
             continue
         joint, size = "" if test.joint is None else test.joint, test.size if test.flagged else ""
-        outcome = "explained by what was found" if test.p < found.level else "nothing found"
+        outcome = "explained by what was found" if test.p < lack.level else "nothing found"
         outcome = "found" if test.flagged else outcome
         rows.append([MISFITS[test.family], joint, number(test.z, 3), number(test.p, 2), size, outcome])
     columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
@@ -121,23 +121,23 @@ def base_table(result: Result) -> str:
 def base_rows(result: Result) -> list[list[str]]:
     """The columns of `BASE` for every base parameter."""
     e = result.estimate
-    listed = zip(e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True)
-    return [[name, number(v), number(INTERVAL * s, 3), number(part, 3), relation] for name, v, s, part, relation in listed]
+    parameters = zip(e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True)
+    return [[name, number(v), number(INTERVAL * s, 3), number(part, 3), relation] for name, v, s, part, relation in parameters]
 
 
 def trust_map(result: Result) -> str:
     """Links as rows, kinds of parameters as columns, each cell coloured and lettered by its trust label."""
     layout = result.parameters.layout
     rows, extra = layout.cells()
-    kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
+    kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows.values() for kind in row)]))
     entries = {entry.parameter.name: entry for entry in result.entries}
-    examples = {kind: entries[name] for row in rows for kind, name in row.items()}
+    examples = {kind: entries[name] for row in rows.values() for kind, name in row.items()}
     head = "".join(f'<th scope="col">{_symbol(kind, examples.get(kind))}</th>' for kind in kinds)
     body = "".join(
-        f'<tr><th scope="row">{j + 1} {html.text(layout.robot.joints[j].link)}</th>'
+        f'<tr><th scope="row">{layout.robot.number(j)} {html.text(layout.robot.joints[j].link)}</th>'
         + "".join(_cell(entries.get(row.get(kind, ""))) for kind in kinds)
         + "</tr>"
-        for j, row in enumerate(rows)
+        for j, row in rows.items()
     )
     more = "".join(f" {html.text(name)} {html.label(result.labels[name])}" for name in extra)
     used = [word for word in LABELS if word in result.labels.values()]
@@ -157,8 +157,8 @@ def _cell(entry: Entry | None) -> str:
     if entry is None:
         return "<td></td>"
     fill, ink = LABEL_COLOURS[entry.label]
-    said = f"{entry.parameter.name}, {entry.label}: {entry.explanation}"
-    return f'<td style="background:{fill};color:{ink}" title="{html.text(said)}">{LABEL_LETTERS[entry.label]}</td>'
+    hint = f"{entry.parameter.name}, {entry.label}: {entry.explanation}"
+    return f'<td style="background:{fill};color:{ink}" title="{html.text(hint)}">{LABEL_LETTERS[entry.label]}</td>'
 
 
 def check_table(result: Result) -> str:

@@ -54,8 +54,8 @@ def together(names: Sequence[str], results: Sequence[Result], motions: Sequence[
         InputError: the results are of robots with other joints.
     """
     joints = [r.description.robot.joint_names for r in results]
-    for name, own in zip(names, joints, strict=True):
-        if own != joints[0]:
+    for name, joint_names in zip(names, joints, strict=True):
+        if joint_names != joints[0]:
             raise InputError(f"{name} is of a robot with other joints than {names[0]}; a report compares results of one robot")
     drawn = [records(r, m) for r, m in zip(results, motions, strict=True)]
     title = f"{results[0].description.name}: {len(results)} results side by side"
@@ -156,9 +156,9 @@ def _p(value: float) -> str:
 
 def _values(names: Sequence[str], results: Sequence[Result]) -> str:
     """Standard parameters of all results."""
-    listed = list(dict.fromkeys(name for r in results for name in r.parameters.layout.names))
+    parameter_names = list(dict.fromkeys(name for r in results for name in r.parameters.layout.names))
     rows = []
-    for name in listed:
+    for name in parameter_names:
         cells = [html.Cell(name)]
         for r in results:
             if name not in r.parameters.layout.names:

@@ -89,11 +89,11 @@ def verdict_words(result: Result, judged: Verdict | None = None) -> VerdictWords
         *_fitted(result, judged), *_missed(judged.reasons, What.JOINT), *_reasons(result, serious),
         *_missed(judged.reasons, What.LIGHT_JOINT), _possible(result),
     ]  # fmt: skip
-    said = tuple(dict.fromkeys(sentence for sentence in details if sentence))
+    distinct = tuple(dict.fromkeys(sentence for sentence in details if sentence))
     if not serious:
-        return VerdictWords(first_line(result), _praise(judged), quality, said, _next_of_good(result, judged.data_set))
+        return VerdictWords(first_line(result), _praise(judged), quality, distinct, _next_of_good(result, judged.data_set))
     headline, then = HEADLINES[serious[0].what], _next(result, serious[0], judged)
-    return VerdictWords(first_line(result), headline, quality, said, then, card_lines(result, serious))
+    return VerdictWords(first_line(result), headline, quality, distinct, then, card_lines(result, serious))
 
 
 def _praise(judged: Verdict) -> str:
@@ -106,8 +106,8 @@ def verdict_document(result: Result) -> dict[str, object]:
     """A verdict as plain data, numbers and words."""
     judged = verdict(result)
     words = verdict_words(result, judged)
-    said: dict[str, object] = {"first_line": words.first_line, "headline": words.headline, "sentence": words.sentence}
-    return {**plain(judged), **said, "next": words.next, "card": list(words.card)}
+    document: dict[str, object] = {"first_line": words.first_line, "headline": words.headline, "sentence": words.sentence}
+    return {**plain(judged), **document, "next": words.next, "card": list(words.card)}
 
 
 def first_line(result: Result) -> str:
@@ -122,8 +122,10 @@ def first_line(result: Result) -> str:
         *([] if before.friction else ["the model you came with is without friction"]),
         *(["its values were changed on purpose, for the log was simulated with them"] if before.distorted else []),
     ]
-    said = "; ".join([f"The model you came with leaves {percent(before.residual.raw.all)}, the identified one {after}", *remarks])
-    return f"{said}."
+    after_fit = "; ".join(
+        [f"The model you came with leaves {percent(before.residual.raw.all)}, the identified one {after}", *remarks]
+    )
+    return f"{after_fit}."
 
 
 def card_lines(result: Result, reasons: Iterable[Reason]) -> tuple[str, ...]:
@@ -196,8 +198,8 @@ def _short(result: Result, data_set: str) -> str:
 
 
 def _fitted(result: Result, judged: Verdict) -> list[str]:
-    own = result.residuals[IDENTIFICATION].raw.all
-    return [] if judged.data_set == IDENTIFICATION else [f"On the data that were fitted it misses {percent(own)}."]
+    residual = result.residuals[IDENTIFICATION].raw.all
+    return [] if judged.data_set == IDENTIFICATION else [f"On the data that were fitted it misses {percent(residual)}."]
 
 
 def _missed(reasons: Sequence[Reason], what: What) -> list[str]:
@@ -207,8 +209,8 @@ def _missed(reasons: Sequence[Reason], what: What) -> list[str]:
         if what is What.LIGHT_JOINT
         else ""
     )
-    listed = ", ".join(f"joint {r.joints[0]} by {percent(r.value)}" for r in reasons if r.what is what)
-    return [f"A joint's own torque is missed by more than {100 * JOINT:g} %: {listed}{remark}."] if listed else []
+    joints = ", ".join(f"joint {r.joints[0]} by {percent(r.value)}" for r in reasons if r.what is what)
+    return [f"A joint's own torque is missed by more than {100 * JOINT:g} %: {joints}{remark}."] if joints else []
 
 
 def _reasons(result: Result, reasons: Sequence[Reason]) -> list[str]:
@@ -229,9 +231,9 @@ def _reasons(result: Result, reasons: Sequence[Reason]) -> list[str]:
             case What.CHECK:
                 out += [_sentence(f.text) for f in _problems(result)]
             case What.LACK_OF_FIT:
-                out += [_sentence(said) for said in result.lack_of_fit.findings] if result.lack_of_fit else []
+                out += [_sentence(finding) for finding in result.lack_of_fit.findings] if result.lack_of_fit else []
             case What.TOTAL_MASS | What.LINK_MASS | What.BODY:
-                out += [_sentence(said) for said in result.masses.warnings]  # said once, whatever the number of reasons
+                out += [_sentence(finding) for finding in result.masses.warnings]  # said once, whatever the number of reasons
             case What.EXPORT:
                 out.append(f"The model file leaves {percent(reason.value)}, more than half of the gain is lost in it.")
             case _:  # joints are listed together, links that could not exist at the end

@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.physical.check import LinkCheck
 from inertica.reproduce.consistent_figures import write_figures
 from inertica.reproduce.consistent_setup import (
     CUTOFF,
-    KEPT,
     LINKS,
-    LISTED,
     PC,
     POINTS,
     RATIOS,
+    RETAINED,
     SOLUTIONS,
+    TABLE_II,
     WITH_PRIOR,
     B,
     E,
@@ -38,8 +38,6 @@ from inertica.reproduce.consistent_setup import (
 )
 from inertica.reproduce.consistent_sheets import sheets
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, compared, judged
-
-Array = NDArray[np.float64]
 
 SAME = 1e-6
 """Relative difference of residuals up to which two solutions fit equally well."""
@@ -85,17 +83,17 @@ def _geometry(setup: Setup) -> Iterator[Row]:
 def _model(setup: Setup) -> Iterator[Row]:
     stated, ref = setup.published["table2"]["counts_stated"], setup.printed["ref"].values
     yield Row("model: standard parameters", stated["standard"], setup.base.layout.size, judged(setup.base.layout.size == 86))
-    movable = len(np.intersect1d(setup.listed, setup.base.retained))
+    movable = len(np.intersect1d(setup.tabulated, setup.base.retained))
     remark = (
         f"the paper counts one too many: the 86 columns have rank {setup.base.rank}, and {movable} entries of column b can move"
     )
     yield Row("model: base parameters", stated["base"], setup.base.rank, judged(setup.base.rank == stated["base"], remark))
-    moved = int(np.count_nonzero(setup.printed["e"].values != ref))
+    changed = int(np.count_nonzero(setup.printed["e"].values != ref))
     yield Row(
         "model: essential parameters (entries of column e that left ref)",
         stated["essential"],
-        moved,
-        judged(moved == stated["essential"]),
+        changed,
+        judged(changed == stated["essential"]),
     )
 
 
@@ -138,11 +136,11 @@ def _printed(setup: Setup) -> Iterator[Row]:
 def _printed_errors(setup: Setup) -> Iterator[Row]:
     """Columns e_b and e_e of Table II against those they come from."""
     table = setup.published["table2"]["errors"]
-    names = [setup.base.layout.names[k] for k in setup.listed]
-    ref = setup.printed["ref"].values[setup.listed]
+    names = [setup.base.layout.names[k] for k in setup.tabulated]
+    ref = setup.printed["ref"].values[setup.tabulated]
     for i, column in enumerate(("b", "e")):
         printed = np.array([table.get(name.replace("off", "tau_off"), (0.0, 0.0))[i] for name in names])
-        apart = np.abs(np.abs(setup.printed[column].values[setup.listed] - ref) - printed)
+        apart = np.abs(np.abs(setup.printed[column].values[setup.tabulated] - ref) - printed)
         off = [name for name, gap in zip(names, apart, strict=True) if gap > 0.005 + 1e-9]
         quantity = f"Table II, as printed: entries of column e_{column} that are |{column} - ref| to two digits"
         yield compared(quantity, len(names), len(names) - len(off), why=f"printed otherwise: {', '.join(off)}")
@@ -173,9 +171,9 @@ def _solutions(one: Solved) -> Iterator[Row]:
     theirs = {n for n, a, b in _triples(setup) if a != b}
     for ratio in RATIOS:
         names = one.essential[ratio].names
-        said = f"{len(theirs & set(names))} of them are among the paper's 31"
+        agreement = f"{len(theirs & set(names))} of them are among the paper's 31"
         quantity = f"Table II, {case}: essential parameters, ratio {ratio:g}"
-        yield compared(quantity, stated, len(names), why=f"{DATA}; {said}", remark="" if len(names) != stated else said)
+        yield compared(quantity, stated, len(names), why=f"{DATA}; {agreement}", remark="" if len(names) != stated else agreement)
     yield from _changes(one)
     yield from _residuals(one)
     yield from _links(one)
@@ -185,12 +183,12 @@ def _changes(one: Solved) -> Iterator[Row]:
     case, setup = one.data.name, one.setup
     stated = setup.published["table2"]["relative_change"]
     size = {name: setup.change(chi) for name, chi in one.chi.items()}
-    for name, printed in ((LISTED, stated["b"]), (KEPT, None), (B, None), (E, stated["e"]), (PC, None)):
+    for name, printed in ((TABLE_II, stated["b"]), (RETAINED, None), (B, None), (E, stated["e"]), (PC, None)):
         yield compared(f"Table II, {case}: norm({name} - ref) / norm(ref)", printed, size[name], why=DATA)
     yield from _errors(one)
     nearer = size[E] < size[B]
-    said = "yes" if nearer else "no"
-    yield Row(f"{case}: e nearer to ref than b", "yes", said, judged(nearer, f"{size[E]:.4f} against {size[B]:.4f}"))
+    answer = "yes" if nearer else "no"
+    yield Row(f"{case}: e nearer to ref than b", "yes", answer, judged(nearer, f"{size[E]:.4f} against {size[B]:.4f}"))
     links = {name: setup.change_of_links(chi) for name, chi in one.chi.items()}
     for name in (B, E):
         remark = "; friction, which the norm above is mostly made of, left out" if name == B else ""
@@ -201,9 +199,9 @@ def _errors(one: Solved) -> Iterator[Row]:
     """Columns e_b and e_e: how many entries are as near to print as their standard deviations say."""
     setup = one.setup
     ref, table = setup.printed["ref"].values, setup.published["table2"]["errors"]
-    for i, name in enumerate((LISTED, E)):
+    for i, name in enumerate((TABLE_II, E)):
         near = []
-        for k in setup.listed:
+        for k in setup.tabulated:
             printed = table.get(setup.base.layout.names[k].replace("off", "tau_off"), (0.0, 0.0))[i]
             near.append(abs(abs(one.chi[name][k] - ref[k]) - printed) <= 0.005 + 2.0 * one.std[name][k])
         quantity = f"Table II, {one.data.name}: entries of column e_{'be'[i]} within two standard deviations of print"
@@ -214,10 +212,10 @@ def _residuals(one: Solved) -> Iterator[Row]:
     case, reference = one.data.name, one.setup.reference.values
     yield Row(f"{case}: relative residual of ref", None, one.residual(reference), REPORTED)
     for name, chi in one.chi.items():
-        if name != KEPT:
-            said = f"{REPORTED}: counts the grouped masses twice" if name == LISTED else REPORTED
-            yield Row(f"{case}: relative residual of {name}", None, one.residual(chi), said)
-    same = abs(one.price(one.chi[B])) < SAME and abs(one.price(one.chi[KEPT])) < SAME
+        if name != RETAINED:
+            how = f"{REPORTED}: counts the grouped masses twice" if name == TABLE_II else REPORTED
+            yield Row(f"{case}: relative residual of {name}", None, one.residual(chi), how)
+    same = abs(one.price(one.chi[B])) < SAME and abs(one.price(one.chi[RETAINED])) < SAME
     quantity = f"{case}: b fits as well as weighted least squares"
     yield Row(quantity, "yes", "yes" if same else "no", judged(same, "eq. 30, and the kept columns alone"))
     price = one.price(one.chi[E])
@@ -230,12 +228,14 @@ def _residuals(one: Solved) -> Iterator[Row]:
 
 def _links(one: Solved) -> Iterator[Row]:
     case, setup = one.data.name, one.setup
-    for name in (LISTED, KEPT, B):
+    for name in (TABLE_II, RETAINED, B):
         links = setup.links(one.chi[name])
-        said = (
+        sentence = (
             f"{REPORTED}: tolerance {tolerance(links):.2g}, triangle inequality broken on {_numbers(in_state(links, 'triangle'))}"
         )
-        yield Row(f"Table III, {case}: links not positive, {name}", "some" if name == LISTED else None, _failing(links), said)
+        yield Row(
+            f"Table III, {case}: links not positive, {name}", "some" if name == TABLE_II else None, _failing(links), sentence
+        )
     for ratio in RATIOS:
         links = setup.links(one.essential[ratio].chi)
         broken = _numbers(in_state(links, "triangle"))
@@ -279,7 +279,7 @@ def _statistics(setup: Setup, options: Options) -> Iterator[Row]:
             links = setup.links(chi)
             positive[name] += tolerance(links) == 0.0
             possible[name] += len(in_state(links, "possible")) == len(LINKS)
-    for name in (KEPT, B, E, PC):
+    for name in (RETAINED, B, E, PC):
         ours, real = positive[name] / options.seeds, possible[name] / options.seeds
         verdict = judged(real == 1.0) if name == PC else REPORTED
         quantity = f"statistics: share of {options.seeds} experiments with"
@@ -328,9 +328,9 @@ def _triples(setup: Setup) -> Iterator[tuple[str, float, float]]:
 
 
 def _failing(links: dict[int, LinkCheck]) -> str:
-    said = _numbers(in_state(links, "not positive", "no mass"))
+    numbers = _numbers(in_state(links, "not positive", "no mass"))
     singular = in_state(links, "singular")
-    return f"{said}; {_numbers(singular)} singular" if singular else said
+    return f"{numbers}; {_numbers(singular)} singular" if singular else numbers
 
 
 def _impossible(links: dict[int, LinkCheck]) -> str:

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from inertica.reproduce.consistent_setup import KEPT, LINKS, LISTED, PC, B, E, Solved
+from inertica.arrays import Array
+from inertica.reproduce.consistent_setup import LINKS, PC, RETAINED, TABLE_II, B, E, Solved
 from inertica.reproduce.drawing import Drawing, write_drawings
 
-Array = NDArray[np.float64]
-
 GREY, BLACK, BLUE, ORANGE, GREEN, PINK = "#a8a8a8", "#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-LOOK = {LISTED: (PINK, "v"), KEPT: (GREY, "D"), B: (BLUE, "s"), E: (ORANGE, "o"), PC: (GREEN, "^")}
+LOOK = {TABLE_II: (PINK, "v"), RETAINED: (GREY, "D"), B: (BLUE, "s"), E: (ORANGE, "o"), PC: (GREEN, "^")}
 """Solution -> colour and marker."""
 
 SHOWN = 6.0
@@ -43,11 +41,11 @@ def _torques(figure: Any, one: Solved) -> None:
     motion = one.data.check
     t = motion.t[motion.decimator.kept(len(motion))]
     part = t < t[0] + SHOWN
-    predicted = {name: _predicted(one, one.chi[name]) for name in (LISTED, E, PC)}
+    predicted = {name: _predicted(one, one.chi[name]) for name in (TABLE_II, E, PC)}
     for j, axes in enumerate(figure.subplots(6, 1, sharex=True)):
         axes.plot(t[part], measured[part, j], color=GREY, lw=2.0, label="measured")
         for name, tau in predicted.items():
-            axes.plot(t[part], tau[part, j], color=LOOK[name][0], lw=0.9, ls=":" if name == LISTED else "-", label=name)
+            axes.plot(t[part], tau[part, j], color=LOOK[name][0], lw=0.9, ls=":" if name == TABLE_II else "-", label=name)
         axes.set_ylabel(f"joint {j + 1} / N m", fontsize="small")
     axes.set_xlabel("time / s")
     figure.axes[0].legend(ncols=4, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0))
@@ -62,7 +60,7 @@ def _parameters(figure: Any, one: Solved) -> None:
     shown = {"reference": (setup.reference.values, BLACK, "_")}
     if one.data.name == "simulation":
         shown["truth"] = (setup.truth.values, BLACK, "+")
-    shown |= {name: (one.chi[name], *LOOK[name]) for name in (LISTED, B, E, PC)}
+    shown |= {name: (one.chi[name], *LOOK[name]) for name in (TABLE_II, B, E, PC)}
     for j, axes in zip(LINKS, figure.subplots(len(LINKS), 1), strict=True):
         where = setup.base.layout.link(j - 1)
         names = setup.base.layout.names[where]
@@ -82,7 +80,7 @@ def _links(figure: Any, one: Solved) -> None:
     """Smallest principal moment and slack of the triangle inequality, as shares of the largest moment."""
     setup = one.setup
     shown = {"reference": (setup.reference.values, BLACK, "x")}
-    shown |= {name: (one.chi[name], *LOOK[name]) for name in (LISTED, KEPT, B, E, PC)}
+    shown |= {name: (one.chi[name], *LOOK[name]) for name in (TABLE_II, RETAINED, B, E, PC)}
     upper, lower = figure.subplots(2, 1, sharex=True)
     for i, (name, (chi, colour, marker)) in enumerate(shown.items()):
         x = np.array(LINKS) + 0.12 * (i - 0.5 * (len(shown) - 1))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
@@ -36,8 +37,6 @@ from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.validation.residuals import Relative
-
-Array = NDArray[np.float64]
 
 ROBOT = "tx40_coupled"
 LINKS = (2, 3, 4, 5, 6)
@@ -66,10 +65,10 @@ WITH_PRIOR = "pc-wls+entropic"
 TINY = 1e-12
 """kg m^2; principal moments closer to zero than this are zero."""
 
-LISTED, KEPT, B, E, PC = "b listed", "b kept", "b", "e", "pc"
+TABLE_II, RETAINED, B, E, PC = "b listed", "b kept", "b", "e", "pc"
 SOLUTIONS: Mapping[str, str] = {
-    LISTED: "base parameters written among reference values, as Table II lists them",
-    KEPT: "the same fit as standard parameters, all change in the columns of the base parameters",
+    TABLE_II: "base parameters written among reference values, as Table II lists them",
+    RETAINED: "the same fit as standard parameters, all change in the columns of the base parameters",
     B: "eq. 30: closest to the reference, all columns (method svd)",
     E: "eq. 32: essential parameters only, columns scaled (method svd-essential)",
     PC: "physically consistent least squares (method pc-wls)",
@@ -84,7 +83,7 @@ class Setup:
         description: with offsets, 86 standard parameters.
         base: its base parameters.
         printed: columns ref, b and e of Table II; parameters it does not list are the catalog's and act on no torque.
-        listed: (76,) positions of those it lists.
+        tabulated: (76,) positions of those it lists.
         reference: column ref with its likely misprints replaced.
         truth: of the simulated robot.
     """
@@ -92,7 +91,7 @@ class Setup:
     description: Description
     base: BaseModel
     printed: Mapping[str, Parameters]
-    listed: NDArray[np.intp]
+    tabulated: NDArray[np.intp]
     reference: Parameters
     truth: Parameters
 
@@ -117,11 +116,13 @@ class Setup:
             for i, column in enumerate(table["columns"])
         }
         repaired = {name: whole.prior[name] for name in choices["replaced"]}
-        found = printed[choices["offsets_of_truth"]]
-        own = {f"off{j + 1}": found[f"off{j + 1}"] for j in range(whole.robot.n)}
-        listed = np.array([whole.layout.index(name) for name in values], np.intp)
+        printed_offsets = printed[choices["offsets_of_truth"]]
+        by_name = {f"off{j + 1}": printed_offsets[f"off{j + 1}"] for j in range(whole.robot.n)}
+        tabulated = np.array([whole.layout.index(name) for name in values], np.intp)
         reference = printed["ref"].replaced(repaired, origin="Table II, ref, misprints replaced")
-        return cls(whole, base_model(whole.layout), printed, listed, reference, whole.prior.replaced(own, origin="catalog"))
+        return cls(
+            whole, base_model(whole.layout), printed, tabulated, reference, whole.prior.replaced(by_name, origin="catalog")
+        )
 
     @property
     def published(self) -> Mapping[str, Any]:
@@ -140,7 +141,7 @@ class Setup:
 
     def change(self, chi: Array, reference: Parameters | None = None) -> float:
         """norm(chi - ref) / norm(ref) over the parameters that Table II lists."""
-        return _change(chi[self.listed], (reference or self.reference).values[self.listed])
+        return _change(chi[self.tabulated], (reference or self.reference).values[self.tabulated])
 
     def change_of_links(self, chi: Array) -> float:
         """The same over the links' own parameters, without drives and friction."""
@@ -193,8 +194,8 @@ class Setup:
         (start, split), (_, end) = choices["fit"], choices["check"]
         if log.t[-1] < split + 0.5 * (end - split):
             raise InputError(f"{log.origin} ends at {log.t[-1]:g} s; the study fits {start:g} to {split:g} s and checks the rest")
-        moved = replace(log, signals={**log.signals, "q": log.need("q") + np.deg2rad(choices["zero"])})
-        return Data("record", _prepared(moved.sliced(start, split)), _prepared(moved.sliced(split, end)))
+        shifted = replace(log, signals={**log.signals, "q": log.need("q") + np.deg2rad(choices["zero"])})
+        return Data("record", _prepared(shifted.sliced(start, split)), _prepared(shifted.sliced(split, end)))
 
     def problem(self, motion: Motion) -> Problem:
         return Problem(self.base, (motion,), self.reference)
@@ -204,8 +205,8 @@ class Setup:
         wls, b, e, pc = (m.estimate(problem) for m in (Wls(), Svd(), essential(RATIOS[0]), method("pc-wls")))
         assert b.chi is not None and e.chi is not None and pc.chi is not None
         chi = {
-            LISTED: self.among_reference(wls.beta),
-            KEPT: self.on_kept(wls.beta),
+            TABLE_II: self.among_reference(wls.beta),
+            RETAINED: self.on_kept(wls.beta),
             B: b.chi,
             E: e.chi,
             PC: pc.chi,
@@ -214,7 +215,7 @@ class Setup:
         spread[self.base.retained, np.arange(self.base.rank)] = (
             1.0  # the kept columns take all the change, one base parameter each
         )
-        std = {LISTED: spread @ wls.std, E: spread @ e.std}
+        std = {TABLE_II: spread @ wls.std, E: spread @ e.std}
         return Solved(self, data, wls.beta, chi, std)
 
 
@@ -283,9 +284,9 @@ class Solved:
 
     def with_prior(self) -> Array:
         """Consistent least squares that also stays near the reference."""
-        found = method(WITH_PRIOR).estimate(self.problem)
-        assert found.chi is not None
-        return found.chi
+        estimate = method(WITH_PRIOR).estimate(self.problem)
+        assert estimate.chi is not None
+        return estimate.chi
 
     @cached_property
     def essential(self) -> Mapping[float, Essentials]:
@@ -294,8 +295,8 @@ class Solved:
         for ratio in RATIOS:
             chi = essential(ratio).estimate(self.problem).chi
             assert chi is not None
-            moved = chi != self.setup.reference.values
-            names = (name for name, there in zip(self.setup.base.layout.names, moved, strict=True) if there)
+            changed = chi != self.setup.reference.values
+            names = (name for name, differs in zip(self.setup.base.layout.names, changed, strict=True) if differs)
             out[ratio] = Essentials(chi, tuple(names))
         return out
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from inertica.physical.check import LinkCheck
-from inertica.reproduce.consistent_setup import KEPT, LINKS, LISTED, PC, B, E, Setup, Solved, needed, state
+from inertica.reproduce.consistent_setup import LINKS, PC, RETAINED, TABLE_II, B, E, Setup, Solved, needed, state
 from inertica.reproduce.rows import Sheet
-
-Array = NDArray[np.float64]
 
 TOLERANCES = (0.0, 1e-3, 1e-2, 0.04, 0.1, 1.0)
 """Of the Cholesky factorisation; the paper names 0 and 0.04."""
@@ -21,7 +16,7 @@ ROUNDING = 1e-15
 
 def sheets(solved: Sequence[Solved]) -> tuple[Sheet, ...]:
     return (
-        _table2(solved, "b", LISTED, "Table II, column b: base parameters among reference values"),
+        _table2(solved, "b", TABLE_II, "Table II, column b: base parameters among reference values"),
         _table2(solved, "e", E, "Table II, column e: essential parameters moved (eq. 32)"),
         _standard(solved),
         _links(solved),
@@ -32,13 +27,13 @@ def sheets(solved: Sequence[Solved]) -> tuple[Sheet, ...]:
 def _table2(solved: Sequence[Solved], column: str, name: str, title: str) -> Sheet:
     setup = solved[0].setup
     truth = setup.truth.values
-    if name == LISTED:
+    if name == TABLE_II:
         truth = setup.among_reference(setup.base.beta(truth))
     heads = ["parameter", "ref", "printed", "truth"]
     for one in solved:
         heads += [one.data.name, f"{'sim.' if one is solved[0] else 'rec.'} sd %"]
     rows = []
-    for k in setup.listed:
+    for k in setup.tabulated:
         cells = [_n(x) for x in (setup.printed["ref"].values[k], setup.printed[column].values[k], truth[k])]
         for one in solved:
             cells += [_n(one.chi[name][k]), _percent(one.std[name][k], one.chi[name][k])]
@@ -53,7 +48,7 @@ def _standard(solved: Sequence[Solved]) -> Sheet:
     for one in solved:
         heads += [f"{B} {_short(one)}", f"{PC} {_short(one)}"]
     rows = []
-    for k in setup.listed:
+    for k in setup.tabulated:
         cells = [setup.reference.values[k], setup.truth.values[k]]
         for one in solved:
             cells += [one.chi[B][k], one.chi[PC][k]]
@@ -68,7 +63,7 @@ def _columns(solved: Sequence[Solved]) -> dict[str, dict[int, LinkCheck]]:
     out["b printed, standard"] = setup.links(setup.on_kept(setup.printed["b"].values[setup.base.retained], setup.printed["ref"]))
     out["ref used"] = setup.links(setup.reference.values)
     for one in solved:
-        out |= {f"{name} {_short(one)}": setup.links(one.chi[name]) for name in (LISTED, KEPT, B, E, PC)}
+        out |= {f"{name} {_short(one)}": setup.links(one.chi[name]) for name in (TABLE_II, RETAINED, B, E, PC)}
     return out
 
 

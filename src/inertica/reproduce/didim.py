@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.start import FilteredWls, Regular
 from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
 from inertica.reproduce.didim_figures import write_figures
-from inertica.reproduce.didim_setup import BANDWIDTH, Outcome, Setup
+from inertica.reproduce.didim_setup import BANDWIDTH, MethodOutcome, Setup
 from inertica.reproduce.rows import Options, Reproduction, Row, compared, reported, yes
-from inertica.reproduce.verdicts import Words, rounding_of
+from inertica.reproduce.verdicts import Doubt, Words, rounding_of
 from inertica.robot.description import Description
 from inertica.robot.load import load
 
-Array = NDArray[np.float64]
 Say = Callable[[str], None]
 
 Columns = tuple[float, float, float]
@@ -53,7 +52,7 @@ FAILS = 0.10
 
 def reproduce(options: Options) -> Reproduction:
     """The study as the command line shows it."""
-    study = Study(options.seeds, options.seed, options.say)
+    study = DidimStudy(options.seeds, options.seed, options.say)
     outcome = study.run()
 
     def draw(folder: Path) -> tuple[Path, ...]:
@@ -63,7 +62,7 @@ def reproduce(options: Options) -> Reproduction:
 
 
 @dataclass(frozen=True)
-class Study:
+class DidimStudy:
     """The study, ready to run.
 
     Args:
@@ -90,13 +89,13 @@ class Study:
     def setup(self) -> Setup:
         return Setup.of(self.description)
 
-    def run(self) -> Outcome:
+    def run(self) -> MethodOutcome:
         self.say("simulating the experiment")
         log = self.setup.log(self.seed)
         fast, raw, slow = self.setup.problems(log)
         self.say("cases A to E")
         tuned = tuple(float(x) for x in self.setup.inertia)
-        found = {
+        estimates = {
             "A IDIM": Wls().estimate(fast),
             "A": Didim(start=FilteredWls(), retune=True, tuned_for=tuned).estimate(fast),
             "B": Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(fast),
@@ -107,16 +106,16 @@ class Study:
         }
         for case, divisor in (("E half", 2.0), ("E third", 3.0)):
             slower = replace(fast, loop=self.setup.slower(divisor))
-            found[case] = Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(slower)
+            estimates[case] = Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(slower)
         problems = {"A": fast, "B": fast, "C": slow, "D": raw}
         paths = {
-            "B": self.setup.path(fast, found["B"], log),
-            "E half": self.setup.path(replace(fast, loop=self.setup.slower(2.0)), found["E half"], log),
+            "B": self.setup.path(fast, estimates["B"], log),
+            "E half": self.setup.path(replace(fast, loop=self.setup.slower(2.0)), estimates["E half"], log),
         }
-        rows = [*self._loop(), *self._good_start(found, problems), *self._regular(found["B"], paths["B"])]
-        rows += [*self._low_rate(found, problems, log), *self._unfiltered(found, problems)]
-        rows += [*self._bandwidth(found, paths["E half"]), *self._statistics(tuned)]
-        return Outcome(tuple(rows), found, paths, self.setup.validation(fast, found["A"], log), self.setup.about())
+        rows = [*self._loop(), *self._good_start(estimates, problems), *self._regular(estimates["B"], paths["B"])]
+        rows += [*self._low_rate(estimates, problems, log), *self._unfiltered(estimates, problems)]
+        rows += [*self._bandwidth(estimates, paths["E half"]), *self._statistics(tuned)]
+        return MethodOutcome(tuple(rows), estimates, paths, self.setup.validation(fast, estimates["A"], log), self.setup.about())
 
     def _loop(self) -> Iterator[Row]:
         """Bandwidths of section V."""
@@ -135,10 +134,10 @@ class Study:
         for kind, why in kinds.items():
             for signal, of in (("position", "q"), ("velocity", "dq"), ("acceleration", "ddq")):
                 about = printed[f"vs_{kind}"][signal]
-                said = Words(f"close to {100 * about:g} %", (1.0 - CLOSE) * about, (1.0 + CLOSE) * about)
+                claim = Words(f"close to {100 * about:g} %", (1.0 - CLOSE) * about, (1.0 + CLOSE) * about)
                 for j in range(2):
                     ours = float(path[f"{of} {kind}"][-1, j])
-                    yield compared(f"{figure}: error to the {kind} motion, {signal} of joint {j + 1}", said, ours, why=why)
+                    yield compared(f"{figure}: error to the {kind} motion, {signal} of joint {j + 1}", claim, ours, why=why)
 
     def _table(self, item: str, estimate: Estimate, table: Mapping[str, Columns], biased: str = "") -> Iterator[Row]:
         """Values with their two columns of standard deviations.
@@ -157,7 +156,7 @@ class Study:
             half = rounding_of(*(row[name][0] for row in self._value_columns))
             truth, ours, spread = None if biased else float(self.setup.truth[k]), float(beta[k]), float(std[k])
             why = biased or OTHER_ROBOT
-            yield compared(f"{item}: {name}", value, ours, 0.5 * two_sigma, spread, rounding=half, truth=truth, why=why)
+            yield compared(f"{item}: {name}", value, ours, Doubt(0.5 * two_sigma, spread, half), truth=truth, why=why)
             yield compared(f"{item}: two sigma of {name}", two_sigma, float(2.0 * white[k]), why=SPREADS)
             relative = float(100.0 * white[k] / max(abs(ours), 1e-300))
             yield compared(f"{item}: relative standard deviation of {name} in %", percent, relative, why=SPREADS)
@@ -184,19 +183,19 @@ class Study:
                 p, o = (x[k] if k < len(x) else None for x in (printed, ours))
                 why = f"ours ended after iteration {len(ours) - 1}" if o is None else reason
                 yield compared(f"{item}: torque error of joint {j + 1}, iteration {k}", p, o, why=why)
-            said = Words("below 3 %", high=0.03)
-            yield compared(f"{item}: torque error of joint {j + 1}, last iteration", said, ours[-1], why=reason)
+            claim = Words("below 3 %", high=0.03)
+            yield compared(f"{item}: torque error of joint {j + 1}, last iteration", claim, ours[-1], why=reason)
 
-    def _good_start(self, found: Mapping[str, Estimate], problems: Mapping[str, Problem]) -> Iterator[Row]:
+    def _good_start(self, estimates: Mapping[str, Estimate], problems: Mapping[str, Problem]) -> Iterator[Row]:
         """Table 1 is an image; the text says that its values are those of Table 2."""
-        e = found["A"]
+        e = estimates["A"]
         error = self.setup.relative_error(problems["A"], e)
         item = "Table 1, DIDIM from filtered least squares"
         yield from self._table(item, e, self._table2)
         yield compared(f"{item}: iterations", 2, e.iterations, why=NOISE_OF_OURS)
         yield compared(f"{item}: relative torque error", Words("below 3 %", high=0.03), error)
         large = [k for k, name in enumerate(self.setup.names) if name in LARGE]
-        apart = np.abs(self.setup.printed(found["A IDIM"].beta - e.beta)[large])
+        apart = np.abs(self.setup.printed(estimates["A IDIM"].beta - e.beta)[large])
         worst = float(np.max(apart / np.abs(self.setup.truth[large])))
         quantity = f"{item}: largest relative difference to filtered IDIM ({', '.join(LARGE)})"
         yield compared(quantity, Words("very close", high=0.02), worst)
@@ -217,33 +216,33 @@ class Study:
                 if name == "LMY2" and i > 0:
                     why = "a misprint: the LMY2 of Table 4 is ten times that of Table 2"
                 spread, truth = (float(std[k]), float(self.setup.truth[k])) if settled else (0.0, None)
-                yield compared(f"Table 4: {name}, iteration {i}", printed, ours, 0.0, spread, rounding=half, truth=truth, why=why)
+                yield compared(f"Table 4: {name}, iteration {i}", printed, ours, Doubt(0.0, spread, half), truth=truth, why=why)
 
-    def _low_rate(self, found: Mapping[str, Estimate], problems: Mapping[str, Problem], log: Log) -> Iterator[Row]:
-        yield from self._both("Table 5", "low_rate_0p5Hz", problems["C"], found["C IDIM"], found["C"])
+    def _low_rate(self, estimates: Mapping[str, Estimate], problems: Mapping[str, Problem], log: Log) -> Iterator[Row]:
+        yield from self._both("Table 5", "low_rate_0p5Hz", problems["C"], estimates["C IDIM"], estimates["C"])
         for key, j, ours in self.setup.difference_errors(log):
             printed = self.published["central_difference_error_at_0p5Hz"][f"{key}{j + 1}"]
             why = "our reference moves more slowly: 0.07 and 0.08 Hz, sampled at 0.5 Hz; the paper's is not printed"
             yield compared(f"Table 6: relative error of {key}{j + 1} by differences", printed, ours, why=why)
 
-    def _unfiltered(self, found: Mapping[str, Estimate], problems: Mapping[str, Problem]) -> Iterator[Row]:
-        yield from self._both("Table 7", "unfiltered_200Hz", problems["D"], found["D IDIM"], found["D"])
+    def _unfiltered(self, estimates: Mapping[str, Estimate], problems: Mapping[str, Problem]) -> Iterator[Row]:
+        yield from self._both("Table 7", "unfiltered_200Hz", problems["D"], estimates["D IDIM"], estimates["D"])
 
     def _both(self, item: str, table: str, problem: Problem, idim: Estimate, didim: Estimate) -> Iterator[Row]:
         """Both sides of Table 5 or 7, their residuals, and what the text says of them."""
         yield from self._table(f"{item}, IDIM", idim, self._side(table, 0), BIASED)
         yield from self._table(f"{item}, DIDIM", didim, self._side(table, 3))
-        lost, kept = self.setup.inertia_error(idim.beta), self.setup.inertia_error(didim.beta)
+        lost, with_simulation = self.setup.inertia_error(idim.beta), self.setup.inertia_error(didim.beta)
         yield compared(f"{item}, IDIM: relative error of ZZ1R", Words("not good", low=FAILS), lost)
-        yield compared(f"{item}, DIDIM: relative error of ZZ1R", Words("still good", high=FAILS), kept)
+        yield compared(f"{item}, DIDIM: relative error of ZZ1R", Words("still good", high=FAILS), with_simulation)
         printed = self.published[table]["relative_residual"]
         ours = (self.setup.relative_error(problem, idim, measured=True), self.setup.relative_error(problem, didim))
         yield compared(f"{item}, IDIM: relative torque error", printed["idim"], ours[0], why=NOISE_OF_OURS)
         yield compared(f"{item}, DIDIM: relative torque error", printed["didim"], ours[1], why=NOISE_OF_OURS)
 
-    def _bandwidth(self, found: Mapping[str, Estimate], path: Mapping[str, Array]) -> Iterator[Row]:
+    def _bandwidth(self, estimates: Mapping[str, Estimate], path: Mapping[str, Array]) -> Iterator[Row]:
         """What happens when the simulated loop is slower than the real one."""
-        half, third = found["E half"], found["E third"]
+        half, third = estimates["E half"], estimates["E third"]
         values = self.published["half_bandwidth"]
         # Table 8 repeats the deviations of Table 2 digit by digit
         table8 = {n: (values[n], *self._table2[n][1:]) for n in self.setup.names}
@@ -253,8 +252,8 @@ class Study:
         yield from self._torque_errors("Table 9, half the bandwidth", half, self.published["torque_error_half_bandwidth"], LAGS)
         yield from self._motions("Figure 14, half the bandwidth", path, {"measured": LAGS})
         for case, e in (("half", half), ("a third", third)):
-            said = any("control law does not fit" in w for w in e.warnings)
-            yield reported(f"Section VI.E, {case} of the bandwidth: mismatch of the loop noticed", yes(said))
+            warned = any("control law does not fit" in w for w in e.warnings)
+            yield reported(f"Section VI.E, {case} of the bandwidth: mismatch of the loop noticed", yes(warned))
         converged = third.stop_reason.startswith("converged")
         yield compared("Section VI.E, a third of the bandwidth: outcome", "fails", "converges" if converged else "fails",
                        why=f"{third.stop_reason}; its parameters are off, below")  # fmt: skip

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from inertica.reproduce.didim_setup import Outcome, Setup
+from inertica.reproduce.didim_setup import MethodOutcome, Setup
 from inertica.reproduce.drawing import Drawing, write_drawings
-
-Array = NDArray[np.float64]
 
 BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#a8a8a8", "#009E73"
 SIGNALS = (("q", "position"), ("dq", "velocity"), ("ddq", "acceleration"))
@@ -19,7 +16,7 @@ SHOWN = 30.0
 """Seconds of the validation that are drawn."""
 
 
-def write_figures(setup: Setup, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def write_figures(setup: Setup, outcome: MethodOutcome, folder: Path) -> tuple[Path, ...]:
     """Writes six PNG files and returns their names."""
     size = (6.5, 4.0)
     drawings: list[Drawing] = [
@@ -33,7 +30,7 @@ def write_figures(setup: Setup, outcome: Outcome, folder: Path) -> tuple[Path, .
     return write_drawings(folder, drawings)
 
 
-def _validation(figure: Any, outcome: Outcome) -> None:
+def _validation(figure: Any, outcome: MethodOutcome) -> None:
     t, measured, estimated = outcome.validation
     part = t < t[0] + SHOWN
     for j, axes in enumerate(figure.subplots(2, 1, sharex=True)):
@@ -45,7 +42,7 @@ def _validation(figure: Any, outcome: Outcome) -> None:
     figure.axes[0].legend(ncols=3, fontsize="small")
 
 
-def _motion(figure: Any, outcome: Outcome, case: str) -> None:
+def _motion(figure: Any, outcome: MethodOutcome, case: str) -> None:
     path = outcome.paths[case]
     for row, (key, name) in zip(figure.subplots(3, 2, sharex=True), SIGNALS, strict=True):
         for j, axes in enumerate(row):
@@ -58,7 +55,7 @@ def _motion(figure: Any, outcome: Outcome, case: str) -> None:
     figure.axes[0].legend(fontsize="x-small")
 
 
-def _torque(figure: Any, outcome: Outcome, case: str) -> None:
+def _torque(figure: Any, outcome: MethodOutcome, case: str) -> None:
     history = outcome.estimates[case].history
     axes = figure.subplots()
     for j, colour in enumerate((BLUE, ORANGE)):
@@ -69,7 +66,7 @@ def _torque(figure: Any, outcome: Outcome, case: str) -> None:
     axes.legend()
 
 
-def _parameters(figure: Any, setup: Setup, outcome: Outcome) -> None:
+def _parameters(figure: Any, setup: Setup, outcome: MethodOutcome) -> None:
     estimate = outcome.estimates["B"]
     path = np.array([setup.printed(np.array(row)) for row in np.array([estimate.history[n] for n in estimate.base.names]).T])
     for k, axes in enumerate(figure.subplots(2, 4, sharex=True).ravel()):

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
@@ -28,8 +28,6 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.reproduce.rows import Row
 from inertica.robot.description import Description
 
-Array = NDArray[np.float64]
-
 SECONDS = 200.0
 BANDWIDTH = (50.0, 60.0)
 """rad/s of the simulated loop; printed are 1 and 10, at which the printed tracking errors would be impossible."""
@@ -42,7 +40,7 @@ CUTOFF, RATIO = 20.0, 20
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class MethodOutcome:
     """Everything that was found.
 
     Args:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.excitation.basis import Basis
 from inertica.excitation.constraints import JointLimits
@@ -32,9 +32,9 @@ from inertica.reproduce.frisch_setup import (
     QUANTITIES,
     RIGHT,
     RIGHT_MODEL,
-    Case,
-    Found,
-    Model,
+    FrischCase,
+    FrischModel,
+    FrischResults,
     Outcome,
     monte_carlo,
     optimised_model,
@@ -44,11 +44,9 @@ from inertica.reproduce.frisch_setup import (
     trajectory_through,
 )
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, compared, reported
-from inertica.reproduce.verdicts import Words
+from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.load import load
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 ROBOT = "planar2"
 SWARM, PATTERN, QUICK_SEARCH = 106200, 293471, 8000
@@ -63,17 +61,21 @@ def reproduce(options: Options) -> Reproduction:
     """The study as the command line shows it."""
     if options.seeds < 2:
         raise InputError(f"the Frisch study needs at least 2 runs for its spreads, not {options.seeds}")
-    study = Study(options.seeds, options.seed, options.record, options.quick, options.say)
-    found = study.run()
+    study = FrischStudy(options.seeds, options.seed, options.record, options.quick, options.say)
+    outcome = study.run()
 
     def draw(folder: Path) -> tuple[Path, ...]:
-        return write_figures(found, folder)
+        return write_figures(outcome, folder)
 
-    return Reproduction(found.rows, found.about, found.sheets, draw)
+    return Reproduction(outcome.rows, outcome.about, outcome.sheets, draw)
+
+
+EXACT = Doubt(rounding=0.0)
+"""Of shares, which are counted."""
 
 
 @dataclass(frozen=True)
-class Study:
+class FrischStudy:
     """The study, ready to run.
 
     Args:
@@ -95,7 +97,7 @@ class Study:
         return load(ROBOT).reference
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> FrischModel:
         return right_model()
 
     @cached_property
@@ -105,27 +107,27 @@ class Study:
             return FrischCost(read_points(self.points)[1])
         return FrischCost.drawn(np.random.default_rng(self.seed), POINTS, 2)
 
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[FrischCase, ...]:
         levels = self.reference["noise"]
         code, printed = (tuple(float(levels[k][s]) for s in ("q", "qd", "qdd", "tau")) for k in ("in_code", "printed"))
         return (
-            Case(MATCHING, tables_model(), code, authors_rule=True),
-            Case(RIGHT_MODEL, self.model, code, authors_rule=True),
-            Case(ALL_ROWS, self.model, code, authors_rule=False),
-            Case(PRINTED_NOISE, self.model, printed, authors_rule=False),
+            FrischCase(MATCHING, tables_model(), code, authors_rule=True),
+            FrischCase(RIGHT_MODEL, self.model, code, authors_rule=True),
+            FrischCase(ALL_ROWS, self.model, code, authors_rule=False),
+            FrischCase(PRINTED_NOISE, self.model, printed, authors_rule=False),
         )
 
-    def run(self) -> Found:
+    def run(self) -> FrischResults:
         swarm, pattern = self.searched()
-        own = _samples(pattern.x)
+        samples = _samples(pattern.x)
         theirs = None if self.points is None else read_points(self.points)[0]
-        trajectory = trajectory_through(own if theirs is None else theirs)
+        trajectory = trajectory_through(samples if theirs is None else theirs)
         outcomes = {c.name: monte_carlo(c, trajectory, self.runs, self.seed, self.say) for c in self.cases()}
         rows = [*self._geometry(), *self._reduction(), *self._table2(swarm, pattern, theirs)]
         for name, outcome in outcomes.items():
             rows += self._runs(name, outcome)
         sheets = (self._sheet2(swarm, pattern), *(s for o in outcomes.values() for s in self._sheets34(o)))
-        return Found(swarm, pattern, own, trajectory, outcomes, tuple(rows), sheets, self._about(outcomes))
+        return FrischResults(swarm, pattern, samples, trajectory, outcomes, tuple(rows), sheets, self._about(outcomes))
 
     def searched(self) -> tuple[Descent, Descent]:
         """Swarm, then pattern search, on criterion (19) with the right regressor and limits at the points."""
@@ -149,14 +151,17 @@ class Study:
             return swarm, pattern_search(cost, swarm.x, *box, second)
 
     def _reduction(self) -> list[Row]:
-        found = reduced_by_svd(self.model.description.layout)
+        reduction = reduced_by_svd(self.model.description.layout)
         stated = self.reference["count_check"]["stated"]
         counts = {
-            "rank": (stated["rank"], found.base.rank),
-            "parameters without effect, or known (p_n)": (stated["no_effect"], len(found.base.no_effect) + len(found.base.fixed)),
-            "identifiable alone (p_a)": (stated["absolutely_identifiable"], found.alone),
-            "identifiable in combination (p_l)": (stated["in_combination"], found.combined),
-            "permutations": (35, found.permutations),
+            "rank": (stated["rank"], reduction.base.rank),
+            "parameters without effect, or known (p_n)": (
+                stated["no_effect"],
+                len(reduction.base.no_effect) + len(reduction.base.fixed),
+            ),
+            "identifiable alone (p_a)": (stated["absolutely_identifiable"], reduction.alone),
+            "identifiable in combination (p_l)": (stated["in_combination"], reduction.combined),
+            "permutations": (35, reduction.permutations),
         }
         return [compared(f"model reduction: {what}", printed, ours) for what, (printed, ours) in counts.items()]
 
@@ -176,23 +181,23 @@ class Study:
             compared("Table 2: cost after the swarm", printed["swarm"]["cost"], swarm.value, why=why),
             compared("Table 2: cost after the pattern search", printed["pattern"]["cost"], pattern.value, why=why),
         ]
-        own = self._figures(_samples(pattern.x), self.model)
+        errors = self._figures(_samples(pattern.x), self.model)
         for key in ("cond", "sigma_max", "sigma_min"):
-            rows.append(compared(f"Table 2: {key}, points found here", printed["final"][key], own[key], why=why))
+            rows.append(compared(f"Table 2: {key}, points found here", printed["final"][key], errors[key], why=why))
         if theirs is None:
             return rows
         named, right = self._figures(theirs, optimised_model()), self._figures(theirs, self.model)
         for key in ("cost", "cond", "sigma_max", "sigma_min"):
             quantity = f"Table 2: {key}, the authors' points and regressor"
-            rows.append(compared(quantity, printed["final"][key], named[key], rounding=PRINTED))
+            rows.append(compared(quantity, printed["final"][key], named[key], Doubt(rounding=PRINTED)))
         for key in RIGHT:
             quantity, why = f"Table 2: {key}, the authors' points and the right regressor", "Theorem 3 is wrong, see about"
-            rows.append(compared(quantity, printed["final"][key], right[key], rounding=PRINTED, why=why))
+            rows.append(compared(quantity, printed["final"][key], right[key], Doubt(rounding=PRINTED), why=why))
         quantity = "Table 2: cost of points found here, right regressor and the authors' draw; theirs as published"
         rows.append(compared(quantity, Words("above ours", low=-np.inf, high=right["cost"]), pattern.value, why="a worse search"))
         return rows
 
-    def _figures(self, points: Samples, model: Model) -> dict[str, float]:
+    def _figures(self, points: Samples, model: FrischModel) -> dict[str, float]:
         """Cost, condition number and extreme singular values of points."""
         noisy = Samples(*(a + b for a, b in zip(points, self.cost.noise, strict=True)))
         W = model.rows(points)
@@ -215,13 +220,19 @@ class Study:
                 mean, sd = float(means[i][k]), float(spread[i][k])
                 # both are means over runs with those spreads, and half a spread is what a table of them is read with
                 rows.append(
-                    compared(f"{table}, {name}: {key}, {what}", printed, mean, 0.5 * allowed, sd / np.sqrt(o.runs), why=why)
+                    compared(
+                        f"{table}, {name}: {key}, {what}", printed, mean, Doubt(0.5 * allowed, sd / np.sqrt(o.runs)), why=why
+                    )
                 )
                 if name == MATCHING:
                     quantity = f"{table}, {name}: {key}, standard deviation of {what}"
                     rows.append(
                         compared(
-                            quantity, allowed, sd, 0.0, sd / np.sqrt(2.0 * o.runs), why=why or "other runs than the authors'"
+                            quantity,
+                            allowed,
+                            sd,
+                            Doubt(0.0, sd / np.sqrt(2.0 * o.runs)),
+                            why=why or "other runs than the authors'",
                         )
                     )
         return [*rows, *self._boxes(name, o)]
@@ -229,7 +240,7 @@ class Study:
     def _boxes(self, name: str, o: Outcome) -> list[Row]:
         inside = o.covered()
         every, premise = (float(x.mean()) for x in (inside.all(axis=1), o.premise))
-        kept = f"in {int(inside.all(axis=1).sum())} of {o.runs} runs; every window may cut the truth off, and none widens"
+        coverage = f"in {int(inside.all(axis=1).sum())} of {o.runs} runs; every window may cut the truth off, and none widens"
         held = f"in {int(o.premise.sum())} of {o.runs} runs; friction changes its sign over the vertices"
         least = int(np.argmin(inside.mean(axis=0)))
         share = f"{KEYS[least]} in {100.0 * inside.mean(axis=0)[least]:.0f} % of runs"
@@ -237,10 +248,10 @@ class Study:
         apart = f"{ratio.min():.2f} to {ratio.max():.2f}, median {np.median(ratio):.2f}"
         relations = f"at least {int(np.median(o.relations))}"
         return [
-            compared(f"{name}: share of runs whose final box holds all nine true values", 1.0, every, rounding=0.0, claim=True,
-                     why=kept),
+            compared(f"{name}: share of runs whose final box holds all nine true values", 1.0, every, EXACT,
+                     claim=True, why=coverage),
             reported(f"{name}: parameter that its final bounds hold least often", share),
-            compared(f"{name}: share of runs to which the simplex statement applies (Kalman's condition)", 1.0, premise, rounding=0.0,
+            compared(f"{name}: share of runs to which the simplex statement applies (Kalman's condition)", 1.0, premise, EXACT,
                      claim=True, why=held),
             reported(f"{name}: independent relations that one noise allows (Maxcor), median", relations, "1 assumed"),
             reported(f"{name}: absolute error over that of least squares", apart),
@@ -255,10 +266,10 @@ class Study:
 
     def _sheet2(self, swarm: Descent, pattern: Descent) -> Sheet:
         printed, rows = self.reference["trajectory"]["table2"], []
-        for name, key, found in (("Particle Swarm", "swarm", swarm), ("Pattern Search", "pattern", pattern)):
+        for name, key, search in (("Particle Swarm", "swarm", swarm), ("Pattern Search", "pattern", pattern)):
             p = printed[key]
-            cells = (p["iterations"], found.iterations, p["evaluations"], found.evaluations)
-            rows.append((name, *map(str, cells), f"{p['cost']:.4f}", f"{found.value:.4f}"))
+            cells = (p["iterations"], search.iterations, p["evaluations"], search.evaluations)
+            rows.append((name, *map(str, cells), f"{p['cost']:.4f}", f"{search.value:.4f}"))
         heads = ("algorithm", "iterations, printed", "ours", "evaluations, printed", "ours ", "cost, printed", "ours  ")
         return Sheet("Table 2: optimisation of z2 (ours: right regressor)", heads, tuple(rows))
 
@@ -277,7 +288,7 @@ class Study:
         )
 
     def _about(self, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-        given = "the authors' points, as given" if self.points is not None else (
+        points = "the authors' points, as given" if self.points is not None else (
             "points found here; the authors' are in their repository and can be given with --record, and only then can Tables 2 and 3 "
             "agree to the digit"
         )  # fmt: skip
@@ -286,7 +297,7 @@ class Study:
         worst = o.covered().mean(axis=0)
         holds = sum(int(x.premise.sum()) for x in outcomes.values())
         return (
-            f"Trajectory: quintic polynomials through 100 points, 99 s at 50 Hz; {given}.",
+            f"Trajectory: quintic polynomials through 100 points, 99 s at 50 Hz; {points}.",
             f"Cases, {self.runs} runs each: as the tables arose (regressor of another arm by Theorem 3, a tenth of the printed motion "
             "noise, the authors' windows); the right model with the same noise and windows; with all rows; with the printed noise.",
             "The box does not keep what the paper says it keeps: with the right model and all rows it holds all nine true values in "

@@ -8,27 +8,30 @@ from typing import Any
 import numpy as np
 
 from inertica.reproduce.drawing import Drawing, write_drawings
-from inertica.reproduce.frisch_setup import KEYS, MATCHING, RIGHT_MODEL, SHOWN, Found, Outcome
+from inertica.reproduce.frisch_setup import KEYS, MATCHING, RIGHT_MODEL, SHOWN, FrischResults, Outcome
 
 BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#a8a8a8", "#009E73"
 
 
-def write_figures(found: Found, folder: Path) -> tuple[Path, ...]:
+def write_figures(solution: FrischResults, folder: Path) -> tuple[Path, ...]:
     """Writes five PNG files and returns their names; Figure 3 twice, as the tables arose and with the right model."""
     drawings: list[Drawing] = [
-        ("figure_1_convergence", (6.5, 3.0), lambda f: _convergence(f, found)),
-        ("figure_2_trajectory", (6.5, 4.5), lambda f: _trajectory(f, found)),
-        ("figure_3_bounds", (8.0, 6.0), lambda f: _bounds(f, found.outcomes[MATCHING])),
-        ("figure_3_bounds_right_model", (8.0, 6.0), lambda f: _bounds(f, found.outcomes[RIGHT_MODEL])),
-        ("figure_4_torque", (6.5, 5.0), lambda f: _torque(f, found.outcomes[MATCHING])),
+        ("figure_1_convergence", (6.5, 3.0), lambda f: _convergence(f, solution)),
+        ("figure_2_trajectory", (6.5, 4.5), lambda f: _trajectory(f, solution)),
+        ("figure_3_bounds", (8.0, 6.0), lambda f: _bounds(f, solution.outcomes[MATCHING])),
+        ("figure_3_bounds_right_model", (8.0, 6.0), lambda f: _bounds(f, solution.outcomes[RIGHT_MODEL])),
+        ("figure_4_torque", (6.5, 5.0), lambda f: _torque(f, solution.outcomes[MATCHING])),
     ]
     return write_drawings(folder, drawings)
 
 
-def _convergence(figure: Any, found: Found) -> None:
+def _convergence(figure: Any, solution: FrischResults) -> None:
     axes = figure.subplots()
-    before = found.swarm.evaluations
-    for name, descent, offset, colour in (("swarm", found.swarm, 0, BLUE), ("pattern search", found.pattern, before, ORANGE)):
+    before = solution.swarm.evaluations
+    for name, descent, offset, colour in (
+        ("swarm", solution.swarm, 0, BLUE),
+        ("pattern search", solution.pattern, before, ORANGE),
+    ):
         evaluations, values = np.array(descent.history).T
         axes.semilogy(evaluations + offset, values, color=colour, label=f"{name}, to {descent.value:.2f}")
     axes.set_xlabel("evaluations of the criterion")
@@ -36,8 +39,8 @@ def _convergence(figure: Any, found: Found) -> None:
     axes.legend()
 
 
-def _trajectory(figure: Any, found: Found) -> None:
-    path = found.trajectory
+def _trajectory(figure: Any, solution: FrischResults) -> None:
+    path = solution.trajectory
     t = np.linspace(0.0, SHOWN, 1501)
     knots = path.times[path.times <= SHOWN]
     units = ("position / rad", "velocity / rad/s", "acceleration / rad/s²")
@@ -67,15 +70,15 @@ def _bounds(figure: Any, outcome: Outcome) -> None:
 
 
 def _torque(figure: Any, outcome: Outcome) -> None:
-    t, measured, found, least, largest = outcome.torque
+    t, measured, predicted, least, largest = outcome.torque
     grid = figure.subplots(2, 2, sharex=True)
     for j in range(2):
         above, below = grid[0][j], grid[1][j]
         above.plot(t, measured[:, j], color=ORANGE, lw=1.2, label="measured")
-        above.plot(t, found[:, j], color=BLUE, lw=0.7, label="reconstructed")
+        above.plot(t, predicted[:, j], color=BLUE, lw=0.7, label="reconstructed")
         above.set_title(f"joint {j + 1}", fontsize="small")
         below.fill_between(t, least[:, j], largest[:, j], color=GREY, lw=0)
-        below.plot(t, np.abs(measured - found)[:, j], color=GREEN, lw=0.7)
+        below.plot(t, np.abs(measured - predicted)[:, j], color=GREEN, lw=0.7)
         below.set_xlabel("time / s")
     grid[0][0].set_ylabel("torque / N m")
     grid[1][0].set_ylabel("absolute error / N m")

@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import FileError, InputError
@@ -34,8 +35,6 @@ from inertica.robot.files import catalog_path
 from inertica.robot.formats.dh_read import describe
 from inertica.robot.yamlfile import parse_yaml
 from inertica.threads import one_thread
-
-Array = NDArray[np.float64]
 
 KEYS = ("beta1", "beta2", "mu1", "mu2", "Im2", "p6", "p7", "p8", "p9")
 
@@ -67,7 +66,7 @@ SHOWN = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class FrischModel:
     """The arm with its nine base parameters, in the order of the tables.
 
     Args:
@@ -81,7 +80,7 @@ class Model:
     theorem3: bool = False
 
     @classmethod
-    def of(cls, lengths: Sequence[float], ratios: Sequence[float], eliminated: tuple[str, ...], theorem3: bool) -> Model:
+    def of(cls, lengths: Sequence[float], ratios: Sequence[float], eliminated: tuple[str, ...], theorem3: bool) -> FrischModel:
         """The catalog's arm with other link lengths and motor ratios."""
         path = catalog_path(ROBOT)
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -105,36 +104,36 @@ class Model:
         layout = self.description.layout
         names = [*ALONE, *self.kept]
         states = random_states(layout, seed=0)
-        kept, gone = (np.array([layout.index(n) for n in listed], np.intp) for listed in (names, self.eliminated))
-        return regrouping(triangle(layout, states), kept, gone)[len(ALONE) :]
+        retained, gone = (np.array([layout.index(n) for n in group], np.intp) for group in (names, self.eliminated))
+        return regrouping(triangle(layout, states), retained, gone)[len(ALONE) :]
 
     def rows(self, motion: Samples) -> Array:
         """(2 m, 9) reduced regressor, joint by joint within each sample."""
         layout = self.description.layout
         Y = self.engine.regressor(*motion).reshape(-1, layout.size)
-        alone, kept, gone = (Y[:, [layout.index(n) for n in names]] for names in (ALONE, self.kept, self.eliminated))
-        return np.hstack([alone, kept + gone @ self.regroup.T if self.theorem3 else kept])
+        alone, retained, gone = (Y[:, [layout.index(n) for n in names]] for names in (ALONE, self.kept, self.eliminated))
+        return np.hstack([alone, retained + gone @ self.regroup.T if self.theorem3 else retained])
 
     def truth(self) -> Array:
         """(9,) base parameters of the description's values."""
         prior = self.description.prior
-        alone, kept, gone = (np.array([prior[n] for n in names]) for names in (ALONE, self.kept, self.eliminated))
-        return np.concatenate([alone, kept + self.regroup @ gone])
+        alone, retained, gone = (np.array([prior[n] for n in names]) for names in (ALONE, self.kept, self.eliminated))
+        return np.concatenate([alone, retained + self.regroup @ gone])
 
 
-def right_model() -> Model:
+def right_model() -> FrischModel:
     """Links of 0.5 m, ratios 0.1, kept columns."""
-    return Model.of((0.5, 0.5), (0.1, 0.1), ("M1", "Im1", "M2"), theorem3=False)
+    return FrischModel.of((0.5, 0.5), (0.1, 0.1), ("M1", "Im1", "M2"), theorem3=False)
 
 
-def optimised_model() -> Model:
+def optimised_model() -> FrischModel:
     """The same arm with the regressor of Theorem 3, which Table 2 was optimised with."""
-    return Model.of((0.5, 0.5), (0.1, 0.1), ("M1", "Im1", "M2"), theorem3=True)
+    return FrischModel.of((0.5, 0.5), (0.1, 0.1), ("M1", "Im1", "M2"), theorem3=True)
 
 
-def tables_model() -> Model:
+def tables_model() -> FrischModel:
     """What Tables 3 and 4 were computed with."""
-    return Model.of((1.0, 1.0), (4.0, 2.0), ("M1", "ZZ1", "MX2"), theorem3=True)
+    return FrischModel.of((1.0, 1.0), (4.0, 2.0), ("M1", "ZZ1", "MX2"), theorem3=True)
 
 
 def read_points(path: str) -> tuple[Samples, Samples]:
@@ -158,7 +157,7 @@ def trajectory_through(points: Samples) -> QuinticPoints:
 
 
 @dataclass(frozen=True)
-class Case:
+class FrischCase:
     """One experiment.
 
     Args:
@@ -170,7 +169,7 @@ class Case:
     """
 
     name: str
-    model: Model
+    model: FrischModel
     noise: tuple[float, ...]
     authors_rule: bool
 
@@ -194,7 +193,7 @@ class Outcome:
         torque: t, mean measured and mean reconstructed torque (m, 2), least and largest absolute error (m, 2).
     """
 
-    case: Case
+    case: FrischCase
     truth: Array
     vertex_lower: Array
     vertex_upper: Array
@@ -242,7 +241,7 @@ class _Gathered:
         return np.array(self.lists[name])
 
 
-def monte_carlo(case: Case, trajectory: QuinticPoints, runs: int, seed: int, say: Callable[[str], None]) -> Outcome:
+def monte_carlo(case: FrischCase, trajectory: QuinticPoints, runs: int, seed: int, say: Callable[[str], None]) -> Outcome:
     """The runs of a case; those with the same seed share their noise, whatever the case."""
     t = np.arange(SAMPLES) / RATE
     motion = trajectory(t)
@@ -275,14 +274,14 @@ def monte_carlo(case: Case, trajectory: QuinticPoints, runs: int, seed: int, say
     return _outcome(case, truth, got, dropped, t)
 
 
-def _data(case: Case, motion: Samples, torque: Array, rng: np.random.Generator) -> Array:
+def _data(case: FrischCase, motion: Samples, torque: Array, rng: np.random.Generator) -> Array:
     """[W, -tau] of the noisy motion and the noisy torque."""
     noisy = Samples(*(x + s * rng.standard_normal(x.shape) for x, s in zip(motion, case.noise[:3], strict=True)))
     measured = torque + case.noise[3] * rng.standard_normal(len(torque))
     return np.column_stack([case.model.rows(noisy), -measured])
 
 
-def _bounds(case: Case, X: Array, scheme: Scheme) -> tuple[Bbrf, Array]:
+def _bounds(case: FrischCase, X: Array, scheme: Scheme) -> tuple[Bbrf, Array]:
     """The box after all rows, and on the way (k, 2, 9)."""
     known = np.where(np.arange(9) < len(ALONE), 0.0, -np.inf)
     window = WINDOW
@@ -298,13 +297,13 @@ def _bounds(case: Case, X: Array, scheme: Scheme) -> tuple[Bbrf, Array]:
     return bbrf, np.array(path)
 
 
-def _outcome(case: Case, truth: Array, got: _Gathered, dropped: int, t: Array) -> Outcome:
+def _outcome(case: FrischCase, truth: Array, got: _Gathered, dropped: int, t: Array) -> Outcome:
     path = np.array(got.path)
     seen = np.stack([path.mean(axis=0), path.min(axis=0), path.max(axis=0)], axis=-1)
     window = WINDOW + int(case.authors_rule)
     rows = window + STEP * np.arange(float(path.shape[1]))
-    measured, found = (np.array(x) for x in zip(*got.torque, strict=True))
-    apart = np.abs(measured - found)
+    measured, predicted = (np.array(x) for x in zip(*got.torque, strict=True))
+    apart = np.abs(measured - predicted)
     return Outcome(
         case,
         truth,
@@ -319,17 +318,17 @@ def _outcome(case: Case, truth: Array, got: _Gathered, dropped: int, t: Array) -
         got.array("refused"),
         dropped,
         (rows, seen),
-        (t[: measured.shape[1]], measured.mean(axis=0), found.mean(axis=0), apart.min(axis=0), apart.max(axis=0)),
+        (t[: measured.shape[1]], measured.mean(axis=0), predicted.mean(axis=0), apart.min(axis=0), apart.max(axis=0)),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FrischResults:
     """Everything that was found.
 
     Args:
         swarm, pattern: the two stages of the search for the points.
-        own: points that they found.
+        samples: points that they found.
         trajectory: that the runs followed.
         outcomes: case -> Monte Carlo runs.
         rows, sheets, about: as in a `Reproduction`.
@@ -337,7 +336,7 @@ class Found:
 
     swarm: Descent
     pattern: Descent
-    own: Samples
+    samples: Samples
     trajectory: QuinticPoints
     outcomes: Mapping[str, Outcome]
     rows: tuple[Row, ...]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from inertica.arrays import Array
 from inertica.estimators.consistent.bounded import link_ellipsoids
 from inertica.physical.scales import Reference
 from inertica.reproduce.drawing import Drawing, write_drawings
@@ -20,13 +20,11 @@ from inertica.reproduce.jaco2_setup import (
     RECORDS,
     SHOWN,
     SHOWN_IDENTIFIED,
-    Case,
+    Jaco2Case,
     Scores,
     Setup,
 )
 from inertica.robot.model import Joint
-
-Array = NDArray[np.float64]
 
 COLOURS = {"cad": "#a8a8a8", "uls": "#0072B2", "cls-1": "#E69F00", "cls-2": "#CC79A7", "cls-3": "#009E73"}
 MARKS = {"cad": "s", "uls": "o", "cls-1": "v", "cls-2": "^", "cls-3": "D"}
@@ -43,7 +41,7 @@ POSE = (20.0, 40.0, 20.0, 60.0, 20.0, 40.0, 0.0)
 """Degrees from home in which the arm is drawn."""
 
 
-def write_figures(setup: Setup, case: Case, printed: Scores, folder: Path) -> tuple[Path, ...]:
+def write_figures(setup: Setup, case: Jaco2Case, printed: Scores, folder: Path) -> tuple[Path, ...]:
     """Writes nine PNG files and returns their names."""
     first: list[Drawing] = [
         ("figure_1_ellipsoids_and_frames", (7.5, 4.5), lambda f: _robot(f, setup)),
@@ -132,7 +130,7 @@ def _filter(figure: Any, setup: Setup) -> None:
     figure.axes[0].legend(fontsize="small")
 
 
-def _errors(figure: Any, setup: Setup, case: Case, method: str) -> None:
+def _errors(figure: Any, setup: Setup, case: Jaco2Case, method: str) -> None:
     """Measured less estimated torque of every joint, all methods' figures on the same scales."""
     motion = setup.motions[SHOWN - 1]
     part = ~motion.mask & (motion.t < motion.t[0] + SHOWN_SECONDS)
@@ -149,12 +147,10 @@ def _errors(figure: Any, setup: Setup, case: Case, method: str) -> None:
     figure.suptitle(f"{method}: torque error on record {SHOWN}, identified on record {SHOWN_IDENTIFIED}", fontsize="medium")
 
 
-def _validations(figure: Any, case: Case, printed: Scores) -> None:
+def _validations(figure: Any, case: Jaco2Case, printed: Scores) -> None:
     """s_r of all methods: ours above the printed ones, one column per validation."""
     pairs = [(i, k) for i in RECORDS for k in RECORDS if k != i]
-    for axes, scores, title in zip(
-        figure.subplots(2, 1, sharex=True), (case.scores, printed), ("simulated", "printed"), strict=True
-    ):
+    for axes, scores, title in zip(figure.subplots(2, 1, sharex=True), (case.scores, printed), ("ours", "printed"), strict=True):
         for m in METHODS:
             values = [100.0 * scores[i, k, m][1] for i, k in pairs]
             axes.semilogy(np.arange(len(pairs)) + ASIDE.get(m, 0.0), values, MARKS[m], color=COLOURS[m], ms=4.5, label=m)

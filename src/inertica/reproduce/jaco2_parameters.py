@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.reproduce.jaco2_setup import TOOL, Setup
 from inertica.reproduce.rows import Row, Sheet, compared
-
-Array = NDArray[np.float64]
 
 SAME = 1e-9
 """Largest coefficient, relative to the row, that a combination of base parameters may leave."""
@@ -51,16 +48,16 @@ def _identifiability(setup: Setup) -> Iterator[Row]:
     combined = int(C[sums].any(axis=0).sum())
     printed = {"alone": int(alone.sum()), "combined": combined, "none": C.shape[1] - int(C.any(axis=0).sum())}
     for word, count in printed.items():
-        said = {"alone": "alone", "combined": "in combination", "none": "not at all"}[word]
-        yield compared(f"Table 2: parameters identifiable {said}", count, ours[word], remark="print by Tables 3 and 4")
+        phrase = {"alone": "alone", "combined": "in combination", "none": "not at all"}[word]
+        yield compared(f"Table 2: parameters identifiable {phrase}", count, ours[word], remark="print by Tables 3 and 4")
 
 
 def base_parameters(setup: Setup) -> Sheet:
     """The base parameters here with their relations, beside the printed ones that hold the same columns."""
     combinations = setup.published["base_parameters"]["combinations"]
-    table, kept = list(setup.published["table4"]), setup.base.retained
+    table, retained = list(setup.published["table4"]), setup.base.retained
     rows = []
-    for name, relation, column in zip(setup.base.names, setup.base.relations, kept, strict=True):
+    for name, relation, column in zip(setup.base.names, setup.base.relations, retained, strict=True):
         where = np.flatnonzero(np.abs(setup.printed_rows[:, column]) > SAME)
         printed = "; ".join(f"{table[r]} = {combinations[table[r]]}" if table[r] in combinations else table[r] for r in where)
         rows.append((name, relation, printed))

@@ -62,8 +62,8 @@ def items(study: str) -> tuple[Item, ...]:
     path = FOLDER / f"{study}.yaml"
     if not path.exists():
         raise InputError(f"the study '{study}' has no list of tables and figures; expected {path.name} in {FOLDER}")
-    listed = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return tuple(Item(name, **entry) for name, entry in listed.items())
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tuple(Item(name, **entry) for name, entry in document.items())
 
 
 def walk(study: str, rows: Sequence[Row]) -> tuple[Walked, ...]:

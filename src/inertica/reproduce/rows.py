@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from inertica.reproduce.verdicts import REPORTED, Printed, Words, verdict
+from inertica.reproduce.verdicts import REPORTED, UNKNOWN, Doubt, Printed, Words, verdict
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,17 @@ def compared(
     quantity: str,
     published: Printed,
     ours: float | str | None,
-    spread: float = 0.0,
-    our_spread: float = 0.0,
+    doubt: Doubt = UNKNOWN,
     *,
-    rounding: float | None = None,
     truth: float | None = None,
     claim: bool = False,
     why: str = "",
     remark: str = "",
 ) -> Row:
     """A row with the verdict of its numbers; arguments as those of `verdict`."""
-    said = verdict(published, spread, ours, our_spread, rounding=rounding, truth=truth, claim=claim, why=why, remark=remark)
+    outcome = verdict(published, ours, doubt, truth=truth, claim=claim, why=why, remark=remark)
     printed = published.text if isinstance(published, Words) else published
-    return Row(quantity, printed, ours, said, spread or None, our_spread or None)
+    return Row(quantity, printed, ours, outcome, doubt.printed or None, doubt.ours or None)
 
 
 def answered(quantity: str, published: bool, ours: bool, *, claim: bool = False, why: str = "", remark: str = "") -> Row:
@@ -72,7 +70,7 @@ def yes(answer: bool) -> str:
 
 def judged(good: bool, remark: str = "") -> str:
     """The verdict on a statement that holds or does not."""
-    return verdict("yes", 0.0, yes(good), 0.0, why=remark, remark=remark)
+    return verdict("yes", yes(good), why=remark, remark=remark)
 
 
 @dataclass(frozen=True)

@@ -51,25 +51,25 @@ def found_on_lines(single: Sequence[Group] = ()) -> list[tuple[Claim, StoredClai
     rows = cases(lines_of((SINGLE,)), single)
     out = []
     for claim in CLAIMS:
-        found = claim.test(rows if claim.single else short if claim.one_campaign else whole)
+        verdict = claim.test(rows if claim.single else short if claim.one_campaign else whole)
         toolbox = claim.test(smooth).verdict
-        out.append((claim, StoredClaim(claim.name, claim.published, found.ours, found.verdict, toolbox)))
+        out.append((claim, StoredClaim(claim.name, claim.published, verdict.ours, verdict.verdict, toolbox)))
     return out
 
 
 def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ()) -> str:
     """The table of a campaign with the store's lines, or those of some methods, in the place of its own."""
     whole = not methods and not store.pending()
-    own = {} if whole else {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
-    own |= {
+    by_place = {} if whole else {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
+    by_place |= {
         line.place: (line, state)
         for line in lines(store, chosen_groups=by_processor(groups(store)))
         if not methods or line.place.method in methods
     }
-    conditions = list(dict.fromkeys(place.condition for place in own))
-    listed = sorted(own.values(), key=lambda x: conditions.index(x[0].place.condition))
-    states = [state for _, state in listed]
-    head, *body = csv.reader(as_csv(ranked([line for line, _ in listed])).splitlines())
+    conditions = list(dict.fromkeys(place.condition for place in by_place))
+    ordered = sorted(by_place.values(), key=lambda x: conditions.index(x[0].place.condition))
+    states = [state for _, state in ordered]
+    head, *body = csv.reader(as_csv(ranked([line for line, _ in ordered])).splitlines())
     return _written([[*head, "state"], *([*row, of] for row, of in zip(body, states, strict=True))])
 
 
@@ -97,8 +97,8 @@ def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) 
     table = [["name", "published", "ours", "verdict", "toolbox"]]
     for claim, now in found_on_lines(single):
         stays = claim.single and now.verdict == UNTESTED
-        told = former.get(claim.name, now) if stays else now
-        table.append([told.name, told.published, told.ours, told.verdict, told.toolbox])
+        recorded = former.get(claim.name, now) if stays else now
+        table.append([recorded.name, recorded.published, recorded.ours, recorded.verdict, recorded.toolbox])
     write_whole(results / FILE, _written(table))
 
 

@@ -15,8 +15,8 @@ STUDIES = {
     "survey": "the Monte Carlo study of the survey: its conclusions, claim by claim, and section 9.5 on a record of a real TX40",
 }
 
-RECORDED = ("consistent", "frisch", "survey")
-"""Studies that take a record of the real robot, or the authors' data."""
+RECORDED = ("consistent", "jaco2", "frisch", "survey")
+"""Studies that take records of the real robot, or the authors' data."""
 
 QUICK = ("frisch", "survey")
 """Studies that have a short form."""
@@ -46,14 +46,14 @@ def reproduce(name: str, options: Options | None = None) -> Reproduction:
         >>> study = ia.reproduce("consistent")  # doctest: +SKIP
     """
     check(name)
-    asked = options or Options(seeds=usual_runs(name))
-    if asked.record is not None and name not in RECORDED:
+    options_used = options or Options(seeds=usual_runs(name))
+    if options_used.record is not None and name not in RECORDED:
         raise InputError(f"the study '{name}' takes no record; {', '.join(RECORDED)} do")
-    if asked.quick and name not in QUICK:
+    if options_used.quick and name not in QUICK:
         raise InputError(f"the study '{name}' has no short form; {', '.join(QUICK)} have, others take fewer --seeds")
-    if asked.coupling not in ("toolbox", "rotor") or (asked.coupling == "rotor" and name != "consistent"):
+    if options_used.coupling not in ("toolbox", "rotor") or (options_used.coupling == "rotor" and name != "consistent"):
         raise InputError("the coupling is toolbox or rotor, and the study 'consistent' alone has one")
-    if asked.divisor not in ("values", "samples") or (asked.divisor == "samples" and name != "jaco2"):
+    if options_used.divisor not in ("values", "samples") or (options_used.divisor == "samples" and name != "jaco2"):
         raise InputError("the divisor is values or samples, and the study 'jaco2' alone has one")
-    study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(asked)
+    study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(options_used)
     return study

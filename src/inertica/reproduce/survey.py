@@ -25,7 +25,7 @@ STARTS, QUICK = 25, 2
 def reproduce(options: Options) -> Reproduction:
     """The claims, unless no noise realisations are asked for, and section 9.5 where there is a record of the real robot."""
     if options.seeds == 0 and options.record is None:
-        raise InputError("no noise realisations and no record: state --seeds, or a record of a real TX40 by --record")
+        raise InputError("no noise realisations and no record: state --seeds, or a record of a real robot by --record")
     study = None if options.record is None else real.studied(options)  # first, so that a wrong file is told at once
     simulated = Reproduction((), ()) if options.seeds == 0 else _campaigns(options)
     if study is None:
@@ -44,17 +44,17 @@ def _campaigns(options: Options) -> Reproduction:
         folder = options.keep or Path(scratch)
         stores = [_computed(_sized(read_spec(name), options), folder / name, options) for name in CAMPAIGNS]
         of_stores = [by_processor(groups(store)) for store in stores]
-        rows: list[Group] = [g for own in of_stores for g in own]
-        found: list[Line] = [
-            line for store, own in zip(stores, of_stores, strict=True) for line in lines(store, chosen_groups=own)
+        rows: list[Group] = [g for of_store in of_stores for g in of_store]
+        averages: list[Line] = [
+            line for store, of_store in zip(stores, of_stores, strict=True) for line in lines(store, chosen_groups=of_store)
         ]
-    conditions = cases(found, rows)
+    conditions = cases(averages, rows)
     verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS]
     size = f"{options.seeds} noise realisations and {_starts(options)} start vectors; the survey has 52 and 25"
     return Reproduction(
         tuple(Row(f"claims: {claim.name}", claim.published, v.ours, v.verdict) for claim, v in verdicts),
         (size, "position noise in degrees, as the survey's toolbox reads it; trajectories by its eq. 67; times of the processor"),
-        (_sheet(found),),
+        (_sheet(averages),),
     )
 
 
@@ -80,11 +80,13 @@ def _computed(spec: Spec, folder: Path, options: Options) -> Store:
     return store
 
 
-def _sheet(found: list[Line]) -> Sheet:
+def _sheet(averages: list[Line]) -> Sheet:
     """Parameter error of every method under every condition."""
-    conditions = list(dict.fromkeys((x.place.robot, x.place.decimate, x.place.noise) for x in found if x.place.loop == "known"))
-    labels = list(dict.fromkeys(x.place.label for x in found))
-    known = [x for x in found if x.place.loop == "known"]
+    conditions = list(
+        dict.fromkeys((x.place.robot, x.place.decimate, x.place.noise) for x in averages if x.place.loop == "known")
+    )
+    labels = list(dict.fromkeys(x.place.label for x in averages))
+    known = [x for x in averages if x.place.loop == "known"]
     cells = {(x.place.robot, x.place.decimate, x.place.noise, x.place.label): x.mean["d_par"] for x in known}
     heads = tuple(f"{r} {d} {n.removeprefix('row ')}" for r, d, n in conditions)
     rows = tuple((label, *(_shown(cells.get((*c, label))) for c in conditions)) for label in labels)

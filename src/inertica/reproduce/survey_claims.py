@@ -35,7 +35,7 @@ SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Case:
+class CampaignCase:
     """One condition with all its lines and rows.
 
     Args:
@@ -57,8 +57,8 @@ class Case:
 
     def error(self, label: str) -> float:
         """d_par of a method; infinite when it gave nothing."""
-        found = self.lines[label].mean["d_par"] if label in self.lines else np.nan
-        return float(found) if np.isfinite(found) else np.inf
+        value = self.lines[label].mean["d_par"] if label in self.lines else np.nan
+        return float(value) if np.isfinite(value) else np.inf
 
     def has(self, *labels: str) -> bool:
         return all(label in self.lines for label in labels)
@@ -83,7 +83,7 @@ class Answer:
         labels: methods that it rests on.
     """
 
-    case: Case
+    case: CampaignCase
     holds: bool
     text: str
     labels: tuple[str, ...]
@@ -107,40 +107,42 @@ class Claim:
 
     name: str
     published: str
-    test: Callable[[Sequence[Case]], Verdict]
+    test: Callable[[Sequence[CampaignCase]], Verdict]
     single: bool = False
     one_campaign: bool = False
 
 
-def cases(found: Sequence[Line], groups: Sequence[Group]) -> list[Case]:
+def cases(averages: Sequence[Line], groups: Sequence[Group]) -> list[CampaignCase]:
     """Lines and rows by condition."""
     out = []
-    for condition in dict.fromkeys(line.place.condition for line in found):
-        own = {line.place.label: line for line in found if line.place.condition == condition}
+    for condition in dict.fromkeys(line.place.condition for line in averages):
+        by_label = {line.place.label: line for line in averages if line.place.condition == condition}
         rows = {g.place.label: g for g in groups if g.place.condition == condition}
-        place = next(iter(own.values())).place
-        out.append(Case(place.robot, place.decimate, place.noise, place.loop, own, rows))
+        place = next(iter(by_label.values())).place
+        out.append(CampaignCase(place.robot, place.decimate, place.noise, place.loop, by_label, rows))
     return out
 
 
 def _counted(answers: Iterable[Answer]) -> Verdict:
     """How often a claim holds, on how many fits, and the numbers."""
-    found = list(answers)
-    if not found:
+    listed_answers = list(answers)
+    if not listed_answers:
         return Verdict("no such conditions or methods in the campaign", UNTESTED)
-    shown = "; ".join(f"{a.case.name}: {a.text}" for a in found[:SHOWN]) + (" ..." if len(found) > SHOWN else "")
-    low, high = (extreme(a.fits for a in found) for extreme in (min, max))
+    shown = "; ".join(f"{a.case.name}: {a.text}" for a in listed_answers[:SHOWN]) + (
+        " ..." if len(listed_answers) > SHOWN else ""
+    )
+    low, high = (extreme(a.fits for a in listed_answers) for extreme in (min, max))
     fits = f"{low} fits a method" if low == high else f"{low} to {high} fits a method"
-    return Verdict(f"{fits}; {shown}", counted(sum(a.holds for a in found), len(found)))
+    return Verdict(f"{fits}; {shown}", counted(sum(a.holds for a in listed_answers), len(listed_answers)))
 
 
 def _percent(*values: float) -> str:
     return " / ".join("unstable" if not np.isfinite(x) else f"{100 * x:.2g} %" for x in values)
 
 
-def _most_accurate(found: Sequence[Case]) -> Verdict:
+def _most_accurate(all_cases: Sequence[CampaignCase]) -> Verdict:
     out = []
-    for c in found:
+    for c in all_cases:
         if c.noise in MODERATE and c.has("iv", "didim"):
             best = min(c.error(label) for label in c.lines)
             both = c.error("didim"), c.error("iv")
@@ -149,27 +151,27 @@ def _most_accurate(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _input_error(found: Sequence[Case]) -> Verdict:
+def _input_error(all_cases: Sequence[CampaignCase]) -> Verdict:
     both = ("clie", "cloe")
     return _counted(
-        Answer(c, c.error("clie") <= c.error("cloe"), _percent(*map(c.error, both)), both) for c in found if c.has(*both)
+        Answer(c, c.error("clie") <= c.error("cloe"), _percent(*map(c.error, both)), both) for c in all_cases if c.has(*both)
     )
 
 
-def _filters_decimated(found: Sequence[Case]) -> Verdict:
+def _filters_decimated(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Filter by filter, beside itself without decimation."""
-    return _filters_worse(found, lambda c: _same(found, c, c.noise, decimate=1) if c.decimate > 1 else None)
+    return _filters_worse(all_cases, lambda c: _same(all_cases, c, c.noise, decimate=1) if c.decimate > 1 else None)
 
 
-def _filters_slow(found: Sequence[Case]) -> Verdict:
+def _filters_slow(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Filter by filter: RV2SQ, sampled at 140 Hz, beside the TX40 with every sample, at the least noise."""
-    tx40 = next((c for c in found if (c.robot, c.decimate, c.noise, c.loop) == ("tx40", 1, "row 1", "known")), None)
-    return _filters_worse(found, lambda c: tx40 if (c.robot, c.noise) == ("rv2sq", "row 1") else None)
+    tx40 = next((c for c in all_cases if (c.robot, c.decimate, c.noise, c.loop) == ("tx40", 1, "row 1", "known")), None)
+    return _filters_worse(all_cases, lambda c: tx40 if (c.robot, c.noise) == ("rv2sq", "row 1") else None)
 
 
-def _filters_worse(found: Sequence[Case], beside: Callable[[Case], Case | None]) -> Verdict:
+def _filters_worse(all_cases: Sequence[CampaignCase], beside: Callable[[CampaignCase], CampaignCase | None]) -> Verdict:
     out = []
-    for c in found:
+    for c in all_cases:
         before = beside(c)
         for name in FILTERS:
             if c.has(name) and before is not None and before.has(name):
@@ -179,11 +181,11 @@ def _filters_worse(found: Sequence[Case], beside: Callable[[Case], Case | None])
     return _counted(out)
 
 
-def _torque_noise(found: Sequence[Case]) -> Verdict:
+def _torque_noise(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Twice the torque noise: bias as before within its standard errors, variance larger by the F test of the median parameter."""
     out = []
-    for c in found:
-        other, label = _same(found, c, "row 4"), "wls_f"
+    for c in all_cases:
+        other, label = _same(all_cases, c, "row 4"), "wls_f"
         if c.noise != "row 2" or other is None or label not in c.groups or label not in other.groups:
             continue
         a, b = c.groups[label], other.groups[label]
@@ -200,27 +202,27 @@ def _torque_noise(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _highest_noise(found: Sequence[Case]) -> Verdict:
+def _highest_noise(all_cases: Sequence[CampaignCase]) -> Verdict:
     out, labels = [], ("iv", "didim", "clie", "cloe")
-    for c in found:
+    for c in all_cases:
         if c.noise in HIGHEST and c.has(*labels):
             iv, *others = (c.error(x) for x in labels)
             out.append(Answer(c, iv > WORSE * max(others), f"iv / didim / clie / cloe {_percent(iv, *others)}", labels))
     return _counted(out)
 
 
-def _variance(found: Sequence[Case]) -> Verdict:
+def _variance(all_cases: Sequence[CampaignCase]) -> Verdict:
     out = []
-    for c in found:
+    for c in all_cases:
         if "adann_f" in c.groups and "ols_f" in c.groups and len(c.groups["ols_f"].beta) >= FEWEST:
             ratio = float(np.median(c.groups["adann_f"].spread / np.maximum(c.groups["ols_f"].spread, 1e-300))) ** 2
             out.append(Answer(c, ratio >= 10.0, f"variance times {ratio:.0f}", ("adann_f", "ols_f")))
     return _counted(out)
 
 
-def _filtered(found: Sequence[Case]) -> Verdict:
+def _filtered(all_cases: Sequence[CampaignCase]) -> Verdict:
     out, labels = [], ("ols_f", "iv", "didim")
-    for c in found:
+    for c in all_cases:
         if c.has(*labels) and c.noise in MODERATE:
             filtered, iv, didim = (c.error(x) for x in labels)
             text = f"ols_f / iv / didim {_percent(filtered, iv, didim)}"
@@ -228,10 +230,10 @@ def _filtered(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _others_filtered(found: Sequence[Case]) -> Verdict:
+def _others_filtered(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Method by method, beside DIDIM."""
     out = []
-    for c in found:
+    for c in all_cases:
         for label in ("wls_f", "irls_f", "ml_f", "adann_f", "htrnn_f"):
             if c.noise in MODERATE and c.has(label, "didim"):
                 errors = c.error(label), c.error("didim")
@@ -239,17 +241,17 @@ def _others_filtered(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _forward(found: Sequence[Case]) -> Verdict:
+def _forward(all_cases: Sequence[CampaignCase]) -> Verdict:
     labels = ("ols (forward)", "ols_f")
-    own = [c for c in found if c.has(*labels) and np.isfinite(c.error(labels[0]))]
+    usable = [c for c in all_cases if c.has(*labels) and np.isfinite(c.error(labels[0]))]
     return _counted(
-        Answer(c, c.error(labels[0]) > WORSE * c.error(labels[1]), _percent(*map(c.error, labels)), labels) for c in own
+        Answer(c, c.error(labels[0]) > WORSE * c.error(labels[1]), _percent(*map(c.error, labels)), labels) for c in usable
     )
 
 
-def _robust(found: Sequence[Case]) -> Verdict:
+def _robust(all_cases: Sequence[CampaignCase]) -> Verdict:
     out = []
-    for c in found:
+    for c in all_cases:
         if c.noise in HIGHEST and c.decimate == 1 and c.has(*PLAIN):
             robust = max(c.error(x) for x in ("ml", "wls", "irls"))
             others = min(c.error(x) for x in ("ols", "tls", "adann", "htrnn"))
@@ -258,10 +260,10 @@ def _robust(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _equalised(found: Sequence[Case]) -> Verdict:
+def _equalised(all_cases: Sequence[CampaignCase]) -> Verdict:
     out = []
-    for c in found:
-        other = _same(found, c, c.noise, decimate=4)
+    for c in all_cases:
+        other = _same(all_cases, c, c.noise, decimate=4)
         labels = tuple(x for x in (*PLAIN, "iv", "didim") if c.has(x) and other is not None and other.has(x))
         if c.decimate == 1 and other is not None and len(labels) > 3:
             spans = [_span([case.error(x) for x in labels]) for case in (c, other)]
@@ -269,28 +271,28 @@ def _equalised(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _consistent_time(found: Sequence[Case]) -> Verdict:
+def _consistent_time(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Not of ols: it comes first, and what all methods share (rows, R factors) is in its time."""
-    return _times(found, [(f"pc-{x}", x) for x in ("wls", "irls")], 3.0)
+    return _times(all_cases, [(f"pc-{x}", x) for x in ("wls", "irls")], 3.0)
 
 
-def _output_error_time(found: Sequence[Case]) -> Verdict:
-    return _times(found, [("clie", "didim"), ("cloe", "didim")], 10.0, ORDER)
+def _output_error_time(all_cases: Sequence[CampaignCase]) -> Verdict:
+    return _times(all_cases, [("clie", "didim"), ("cloe", "didim")], 10.0, ORDER)
 
 
-def _simulation_time(found: Sequence[Case]) -> Verdict:
+def _simulation_time(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Beside ols with the time of its rows and R factors, which are most of it."""
-    return _times(found, [("didim", "ols")], 5.0)
+    return _times(all_cases, [("didim", "ols")], 5.0)
 
 
-def _sigma_point_time(found: Sequence[Case]) -> Verdict:
-    return _times(found, [("ukf", "ekf")], 4.0)
+def _sigma_point_time(all_cases: Sequence[CampaignCase]) -> Verdict:
+    return _times(all_cases, [("ukf", "ekf")], 4.0)
 
 
-def _iterations(found: Sequence[Case]) -> Verdict:
+def _iterations(all_cases: Sequence[CampaignCase]) -> Verdict:
     """As the toolbox counts them: from one on, so that two updates are three iterations."""
     out = []
-    for c in found:
+    for c in all_cases:
         if c.noise in MODERATE and c.has("iv", "didim"):
             iv, didim = (c.lines[name].mean["iterations"] + 1.0 for name in ("iv", "didim"))
             holds = abs(iv - 3.0) <= 1.0 and abs(didim - 4.0) <= 1.0
@@ -298,10 +300,10 @@ def _iterations(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _consistent_iterations(found: Sequence[Case]) -> Verdict:
+def _consistent_iterations(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Method by method, where both converge."""
     out = []
-    for c in found:
+    for c in all_cases:
         for name in ("iv", "didim"):
             labels = (f"pc-{name}", name)
             if c.noise in MODERATE and c.has(*labels):
@@ -310,10 +312,10 @@ def _consistent_iterations(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _integrators(found: Sequence[Case]) -> Verdict:
+def _integrators(all_cases: Sequence[CampaignCase]) -> Verdict:
     """Errors with Euler and with Runge-Kutta steps differ by less than two standard errors, or by less than a tenth of themselves."""
     out = []
-    for c in found:
+    for c in all_cases:
         for name in ("iv", "didim"):
             labels = (f"{name} (rk1)", f"{name} (rk4)")
             if c.loop == "known" and c.has(*labels):
@@ -324,10 +326,10 @@ def _integrators(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _knowledge(found: Sequence[Case]) -> Verdict:
+def _knowledge(all_cases: Sequence[CampaignCase]) -> Verdict:
     out = []
-    for c in found:
-        known = _same(found, c, c.noise, loop="known")
+    for c in all_cases:
+        known = _same(all_cases, c, c.noise, loop="known")
         didim, estimated = "didim to the end", "didim (gains estimated)"
         if c.loop != "known" and known is not None and c.has(didim, "wls_f", estimated):
             text = _percent(known.error(didim), c.error(didim), c.error(estimated), c.error("wls_f"))
@@ -338,11 +340,11 @@ def _knowledge(found: Sequence[Case]) -> Verdict:
     return _counted(out)
 
 
-def _times(found: Sequence[Case], pairs: Sequence[tuple[str, str]], factor: float, about: float = ABOUT) -> Verdict:
+def _times(all_cases: Sequence[CampaignCase], pairs: Sequence[tuple[str, str]], factor: float, about: float = ABOUT) -> Verdict:
     """Whether one method takes about so many times as long as another."""
     low, high = factor / about, factor * about
     out = []
-    for c in found:
+    for c in all_cases:
         for slow, quick in pairs:
             if c.has(slow, quick) and c.lines[quick].mean["seconds"] > 0.0:
                 ratio = c.lines[slow].mean["seconds"] / c.lines[quick].mean["seconds"]
@@ -350,9 +352,11 @@ def _times(found: Sequence[Case], pairs: Sequence[tuple[str, str]], factor: floa
     return _counted(out)
 
 
-def _same(found: Sequence[Case], case: Case, noise: str, *, decimate: int | None = None, loop: str | None = None) -> Case | None:
+def _same(
+    all_cases: Sequence[CampaignCase], case: CampaignCase, noise: str, *, decimate: int | None = None, loop: str | None = None
+) -> CampaignCase | None:
     wanted = (case.robot, case.decimate if decimate is None else decimate, noise, case.loop if loop is None else loop)
-    return next((c for c in found if (c.robot, c.decimate, c.noise, c.loop) == wanted), None)
+    return next((c for c in all_cases if (c.robot, c.decimate, c.noise, c.loop) == wanted), None)
 
 
 def _span(values: Sequence[float]) -> float:

@@ -36,13 +36,29 @@ Printed = float | str | Words | None
 """A number, an answer (yes, no, a list of names), words that allow a range, or nothing."""
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """How well two numbers beside each other are known.
+
+    Args:
+        printed, ours: one standard deviation of each; zero where a number is exact or no spread is known.
+        rounding: half a unit of the last printed digit; read off the printed number when None.
+    """
+
+    printed: float = 0.0
+    ours: float = 0.0
+    rounding: float | None = None
+
+
+UNKNOWN = Doubt()
+"""No spread is known, and printed digits say how numbers were rounded."""
+
+
 def verdict(
     printed: Printed,
-    printed_spread: float,
     ours: float | str | None,
-    our_spread: float,
+    doubt: Doubt = UNKNOWN,
     *,
-    rounding: float | None = None,
     truth: float | None = None,
     claim: bool = False,
     why: str = "",
@@ -57,9 +73,8 @@ def verdict(
 
     Args:
         printed: see `Printed`; None where the source is silent.
-        printed_spread, our_spread: one standard deviation of each; zero where a number is exact or no spread is known.
         ours: number or answer; None where we have none.
-        rounding: half a unit of the last printed digit; read off `printed` when None.
+        doubt: spreads of both, and rounding.
         truth: value of the robot that we simulated.
         claim: the source states a law, which a single repetition can refute.
         why: of a difference.
@@ -71,12 +86,12 @@ def verdict(
         agrees, apart = str(printed) == ours, ""
     else:
         low, high = (printed.low, printed.high) if isinstance(printed, Words) else (printed, printed)
-        half = rounding_of(printed) if rounding is None and not isinstance(printed, Words) else rounding or 0.0
+        half = rounding_of(printed) if doubt.rounding is None and not isinstance(printed, Words) else doubt.rounding or 0.0
         gap = max(low - ours, ours - high, 0.0) - half if math.isfinite(ours) else math.inf
-        spread = math.hypot(printed_spread, our_spread)
+        spread = math.hypot(doubt.printed, doubt.ours)
         agrees = gap <= SIGMAS * spread + 1e-9 * half
         apart = f"{gap / spread:.2g} standard deviations apart" if spread > 0.0 else ""
-        if not agrees and not claim and truth is not None and abs(ours - truth) <= SIGMAS * our_spread:
+        if not agrees and not claim and truth is not None and abs(ours - truth) <= SIGMAS * doubt.ours:
             return _said(CONSISTENT, why or remark)
     if agrees:
         return _said(AGREES, remark)
@@ -95,9 +110,9 @@ def counted(holding: int, of: int) -> str:
     return f"{HOLDS} {holding} of {of}" if of else UNTESTED
 
 
-def word_of(said: str) -> str:
+def word_of(claim: str) -> str:
     """The word of a verdict, without its reason."""
-    return HOLDS if said.startswith(HOLDS) else said.split(":", 1)[0]
+    return HOLDS if claim.startswith(HOLDS) else claim.split(":", 1)[0]
 
 
 def tally(verdicts: Iterable[str]) -> str:
@@ -125,5 +140,5 @@ def tally(verdicts: Iterable[str]) -> str:
 
 
 def _said(word: str, *remarks: str) -> str:
-    said = "; ".join(dict.fromkeys(r for r in remarks if r))
-    return f"{word}: {said}" if said else word
+    remark = "; ".join(dict.fromkeys(r for r in remarks if r))
+    return f"{word}: {remark}" if remark else word

@@ -184,6 +184,19 @@ def number(document: Document, element: Element, name: str, default: float | Non
     return float(floats(document, element, name, 1, None if default is None else (default,))[0])
 
 
+def number_text(document: Document, element: Element, tag: str, default: float) -> float:
+    """One finite number from the text of the first child of that tag; the default where there is none."""
+    holder = child(element, tag)
+    if holder is None:
+        return default
+    value = (holder.text or "").strip()
+    if value.lower() in ("true", "false"):
+        return float(value.lower() == "true")
+    if value.lower().lstrip("+-") in ("inf", "infinity"):
+        return float(value)
+    return float(parse_floats(document, holder, "the text", value, 1)[0])
+
+
 def parse_floats(document: Document, element: Element, name: str, value: str, count: int | None) -> Array:
     """The finite numbers in a text that stands for attribute `name` of an element; `count` None means any number of them."""
     words = value.split()

@@ -17,6 +17,7 @@ from typing import Any
 from inertica.errors import InerticaError, InputError
 from inertica.interrupts import deaf_to_interrupts
 from inertica.studio.confined import disk_fault
+from inertica.studio.fields import told
 
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 LINES = 400
@@ -41,6 +42,7 @@ class Job:
         lines: progress, with seconds since the start.
         answer: what it found.
         error: the sentence of a failure.
+        place: the field of the page that settles it, where there is one.
     """
 
     number: int
@@ -51,12 +53,13 @@ class Job:
     lines: list[tuple[float, str]] = field(default_factory=list)
     answer: Any = None
     error: str = ""
+    place: dict[str, str] | None = None
     started: float = field(default_factory=time.time)
     ended: float | None = None
 
     def document(self) -> dict[str, Any]:
         names = ("number", "room", "name", "state", "lines", "answer", "error", "started", "ended")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"field": self.place}
 
 
 class Jobs:
@@ -191,7 +194,10 @@ class Jobs:
             job.lines = [*job.lines, *stamped][-LINES:]
             if kind != "line":
                 job.state, job.ended = (DONE if kind == "done" else FAILED), time.time()
-                job.answer, job.error = (said, "") if kind == "done" else (None, str(said))
+                if kind == "done":
+                    job.answer = said
+                else:
+                    job.error, job.place = said["error"], said.get("field")
         self.changed()
 
 
@@ -223,8 +229,8 @@ def _work(pipe: Connection) -> None:
         answer = ROOMS[room].jobs[name](Project(Path(folder)), Asked(asked), lambda line: pipe.send(("line", line)), work)
         pipe.send(("done", answer))
     except InerticaError as error:
-        pipe.send(("failed", str(error)))
+        pipe.send(("failed", told(error)))
     except OSError as error:
         if (sentence := disk_fault(error)) is None:
             raise
-        pipe.send(("failed", sentence))
+        pipe.send(("failed", {"error": sentence}))

@@ -34,7 +34,7 @@ from inertica.robot.formats.table import find_format
 from inertica.studio.confined import Refused, allowed, inside, plain_name
 from inertica.workflow.identify.result import ARRAYS, RESULT, Result
 from inertica.workflow.identify.saved import is_stamped, read_stamped
-from inertica.writing import is_temporary, whole_file, write_whole
+from inertica.writing import is_temporary, make_folder, whole_file, write_whole
 
 STATE, CARD = "studio.json", "card.yaml"
 FOLDERS = ("model", "logs", "trajectories", "rehearsals", "results", "exports")
@@ -107,11 +107,8 @@ class Project:
         self.folder = self.folder.resolve()
         if self.folder.exists() and not self.folder.is_dir():
             raise FileError(self.folder, "this is a file; give the name of a folder for the project")
-        try:
-            for name in FOLDERS:
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(self.folder, f"the folder of the project cannot be made ({error.strerror})") from None
+        for name in FOLDERS:
+            make_folder(self.folder / name)
         self._logs = lru_cache(maxsize=KEPT_LOGS)(self._read_log)
         self._robot = lru_cache(maxsize=4)(self._read_robot)
         self._results = lru_cache(maxsize=8)(_read_result)

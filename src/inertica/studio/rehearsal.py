@@ -7,14 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 import inertica as ia
+from inertica.arrays import Array
 from inertica.excitation.trajectory import Trajectory
 from inertica.options import listed, option
 from inertica.robot.description import Description
-
-Array = NDArray[np.float64]
 
 BANDWIDTH = 8.0
 """Hz of the loop that stands in where the robot states none."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.excitation.kinematics import frames
 from inertica.numbers import number
 from inertica.report.body import ellipsoid
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.studio.visuals import visuals
-
-Array = NDArray[np.float64]
 
 
 def scene(description: Description) -> dict[str, Any]:

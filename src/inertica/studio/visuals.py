@@ -28,6 +28,16 @@ def visuals(description: Description) -> list[list[Drawn]]:
     return _numbered(source.path, shapes)
 
 
+def missing_meshes(description: Description) -> list[str]:
+    """Names of meshes that the model file names and that are not there, or cannot be drawn."""
+    source = description.source
+    drawn = format_of(source).drawn
+    if drawn is None or source_tree(source) is None:
+        return []
+    names = dict.fromkeys(s["file"] for shapes in drawn(source.path).values() for s in shapes if s["kind"] == "mesh")
+    return [name for name in names if mesh_path(source.path, name) is None]
+
+
 def mesh_files(description: Description) -> list[str]:
     """Names of the meshes of a model as its file has them; their place in the list is their number in the scene."""
     found = {s["mesh"]: s["file"] for link in visuals(description) for s in link if s["kind"] == "mesh"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -106,9 +106,9 @@ class Blocks:
         other._scores = list(factors)
         return other
 
-    def scored_on(self, motions: Sequence[Motion]) -> Blocks:
-        """The same fits, judged on other motions of the same records: filtered otherwise, say."""
-        return self.scored_by(self._score_factors(motions))
+    def scored_on(self, motions: Sequence[Motion], use: Sequence[NDArray[np.bool_]] = ()) -> Blocks:
+        """The same fits, judged on other motions of the same records, filtered otherwise, say; at the samples (N, n) in `use` only."""
+        return self.scored_by(self._score_factors(motions, use))
 
     def __len__(self) -> int:
         return len(self.fit)
@@ -185,9 +185,12 @@ class Blocks:
             raise FewRowsError(few)
         return out
 
-    def _score_factors(self, motions: Sequence[Motion]) -> list[Factors]:
-        """Of every sample and the raw torque, masked or not."""
-        return self._parts(Observations(self.base, [m.raw for m in motions], self.problem.prior))
+    def _score_factors(self, motions: Sequence[Motion], use: Sequence[NDArray[np.bool_]] = ()) -> list[Factors]:
+        """Of every sample and the raw torque, masked or not; of those in `use` where it is stated."""
+        raw = [m.raw for m in motions]
+        if use:
+            raw = [replace(m, resting=m.resting | ~mask) for m, mask in zip(raw, use, strict=True)]
+        return self._parts(Observations(self.base, raw, self.problem.prior))
 
     def _parts(self, system: Observations) -> list[Factors]:
         """The parts of every record, of rows on any clock."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.errors import InputError
@@ -26,8 +27,6 @@ from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 3e-3
 """rad, and lengths of the longest link, by which joint axes of the two models may differ: files print three digits."""
@@ -106,10 +105,10 @@ def _from_table(description: Description, parts: Sequence[Part], pose: Array, pl
     seen = frames(robot, pose[None])
     tens, whole = np.zeros((robot.n, 10)), np.zeros(10)
     for part in parts:
-        own = inertia.change_frame(part.ten, part.rotation, part.position)
+        in_link = inertia.change_frame(part.ten, part.rotation, part.position)
         at_link = _pose(seen, part.link)
-        in_base = inertia.change_frame(own, *(placed if part.in_base else at_link))
-        tens[part.link] += inertia.change_frame(in_base, *_inverse(at_link)) if part.in_base else own
+        in_base = inertia.change_frame(in_link, *(placed if part.in_base else at_link))
+        tens[part.link] += inertia.change_frame(in_base, *_inverse(at_link)) if part.in_base else in_link
         whole += in_base
     body = inertia.to_com(whole)
     centre = " ".join(f"{x + 0.0:.4g}" for x in np.round(body.com, 12))
@@ -143,10 +142,10 @@ def _from_model(description: Description, other: Description, pose: Array, place
 def _imported(description: Description, tens: Array, difference: float | None, notes: list[str]) -> Imported:
     """Puts the links' values beside what the model says of drives and friction, and says what is doubtful."""
     robot, values = description.robot, description.prior.values.copy()
-    for j in range(robot.n):
+    for j in robot.links:
         values[description.layout.link(j)] = np.where(np.abs(tens[j]) < DUST * np.abs(tens[j]).max(), 0.0, tens[j])
     parameters = description.prior.with_values(values, origin="CAD")
-    empty = [robot.joints[j].link for j in range(robot.n) if not tens[j].any()]
+    empty = [robot.joints[j].link for j in robot.links if not tens[j].any()]
     if empty:
         notes.append(f"there are no values for {', '.join(empty)}; they are zero")
     if bad := [name for name in parameters.inconsistent_links() if name not in empty]:

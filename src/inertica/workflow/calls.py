@@ -36,6 +36,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.floating import require_fixed_base
 from inertica.robot.plain import assumed_friction
 from inertica.robot.settings import read_loop
 from inertica.robot.yamlfile import parse_yaml
@@ -80,8 +81,8 @@ class Rehearsal:
         runs, seed, duration = self.options.runs, self.options.seed, self.options.duration
         if runs < 1:
             raise InputError(f"the number of runs should be at least 1, not {runs}")
-        found = self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
-        return (marked(log, self.experiment.description) for log in found)
+        runs_made = self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
+        return (marked(log, self.experiment.description) for log in runs_made)
 
 
 def rehearsal(
@@ -99,6 +100,7 @@ def rehearsal(
         progress: receives one line per step of a design.
     """
     description, loop, noise = described(robot), options.loop, options.noise
+    require_fixed_base(description.robot, "the simulation of a control loop")
     if isinstance(loop, str) and ":" not in loop:
         raise InputError(
             f"the loop '{loop}' is no mapping; state it as in a card, such as '{{law: pd, kp: 100, kd: 10, rate: 1000}}'"
@@ -109,19 +111,21 @@ def rehearsal(
     if description.loop is not None:
         description = replace(description, loop=tuned(description, description.loop))
     if options.position_noise is not None or options.torque_noise is not None:
-        name, given = noise or "given", {"q": options.position_noise, "tau": options.torque_noise}
-        parts = {"q": 0.0, "tau": 0.0} | dict(description.noise.get(name, {})) | {k: v for k, v in given.items() if v is not None}
+        name, stated = noise or "given", {"q": options.position_noise, "tau": options.torque_noise}
+        parts = (
+            {"q": 0.0, "tau": 0.0} | dict(description.noise.get(name, {})) | {k: v for k, v in stated.items() if v is not None}
+        )
         _check_noise(parts, description.robot.n)
         description, noise = replace(description, noise={**description.noise, name: parts}), name
     preset = None if noise is None else noise_preset(description, noise, radians=options.radians)
     plainly = Experiment.of(description, friction=options.friction, noise=preset, distribution=options.distribution)
-    said = ""
+    note = ""
     if trajectory is None:
         designed = default_motion(description, say=progress or (lambda _: None))
-        trajectory, said = designed.trajectory, designed.note
-    own = shipped_or_file(description.name, trajectory) if isinstance(trajectory, (str, Path)) else trajectory
+        trajectory, note = designed.trajectory, designed.note
+    reference = shipped_or_file(description.name, trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     sensors = replace(plainly.sensors, **options.sensed)
-    return Rehearsal(replace(plainly, sensors=sensors, integrator=options.integrator), own, options, said)
+    return Rehearsal(replace(plainly, sensors=sensors, integrator=options.integrator), reference, options, note)
 
 
 def _check_noise(parts: Mapping[str, Any], n: int) -> None:
@@ -201,14 +205,16 @@ def reduce(
         raise InputError("alpha and alpha_det should not be negative, and not both zero")
     stated = described(robot)
     read = [seen(log, stated) for log in logs]
-    description, said = start_values(stated, read, prior)
+    description, notes = start_values(stated, read, prior)
     recipe = Recipe(filter=Butterworth(cutoff=cutoff or usual_cutoff(read)))
     motions: list[Motion] = [prepare(log, recipe) for log in read]
     first = motions[0]
     use = ~first.mask
     states = States.of(description.layout, first.q[use], first.dq[use], first.ddq[use])
-    found = reduced_by_svd(description.layout, states=states, alpha1=alpha, alpha2=alpha_det)
-    return Reduced(found, estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), description.prior)), said)
+    reduction = reduced_by_svd(description.layout, states=states, alpha1=alpha, alpha2=alpha_det)
+    return Reduced(
+        reduction, estimator.estimate(Problem(reduction.base, tuple(motions[1:] or motions), description.prior)), notes
+    )
 
 
 def watch(

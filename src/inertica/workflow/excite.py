@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
@@ -34,12 +33,11 @@ from inertica.identifiability.base import base_model
 from inertica.options import merged
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
+from inertica.robot.floating import require_fixed_base
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.excite_options import ExciteOptions
 from inertica.workflow.identify.inputs import described, read_one
 from inertica.workflow.payload.design import Purpose
-
-Array = NDArray[np.float64]
 
 INSTANTS = 2001
 """Of a slow pass, at which its limits are looked at."""
@@ -113,6 +111,7 @@ def excitation(
 ) -> Excitation:
     """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
     description = described(robot)
+    require_fixed_base(description.robot, "the design of motions")
     if options.for_actuators:
         description = assumed_friction(description)
     base = base_model(description.layout)
@@ -144,6 +143,6 @@ def excitation(
         search=Search(seconds=options.seconds, optimiser=options.optimiser),
         progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
-    found = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
-    expected = aim.expected(engine, base, found.trajectory, options.rate) if found.feasible else {}
-    return Excitation(found, bodies, expected, accelerations, tuple(limits))
+    best = design(engine, base, shape, aim.criterion, constraints, effort, options.seed)
+    expected = aim.expected(engine, base, best.trajectory, options.rate) if best.feasible else {}
+    return Excitation(best, bodies, expected, accelerations, tuple(limits))

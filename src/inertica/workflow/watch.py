@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import FEWEST_ROWS, HOURS, SHARE, Calibration, LoadChange, LoadWatch
 from inertica.estimators.recursive.lag import LagBuffer
@@ -27,8 +28,6 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import on_clock, uniform_clock
 from inertica.robot.description import Description
 from inertica.workflow.decisions.filter import WIDER, choose_bandwidth
-
-Array = NDArray[np.float64]
 
 WARM_UP = 25.0
 """Periods of the motion's band from which the watch for loads learns what is normal."""
@@ -63,7 +62,7 @@ NARROWER = 0.5
 MOST_ROWS = 4096
 """Rows that are kept to learn from."""
 
-_MOVED = 20.0  # standard deviations of the noise: a joint that is farther from where it began has moved
+_FAR_FROM_START = 20.0  # standard deviations of the noise: a joint that is farther from where it began has moved
 
 _CLEAR = (
     20.0  # the same: a position that varies this much holds less noise than what its band leaves out, a hundredth of its energy
@@ -184,32 +183,32 @@ class Watch:
     def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[LoadChange]:
         """Samples (m,) and (m, n); the changes that they show.  Behind a break of the clock filters begin anew."""
         cuts = [0, *np.flatnonzero(np.diff(t, prepend=self._last) > LONGEST_GAP / self.stream.rate).tolist(), len(t)]
-        found = []
+        changes = []
         for k, (start, stop) in enumerate(pairwise(cuts)):
             if k:
                 self.stream.restart()
                 self._lag = _lag(self._late, self.stream.rate)
             if stop > start:
-                found += self._push(t[start:stop], q[start:stop], tau[start:stop], None if dq is None else dq[start:stop])
+                changes += self._push(t[start:stop], q[start:stop], tau[start:stop], None if dq is None else dq[start:stop])
                 self.time = self._last = float(t[stop - 1])
-        self.changes += found
-        return found
+        self.changes += changes
+        return changes
 
     def _push(self, t: Array, q: Array, tau: Array, dq: Array | None) -> list[LoadChange]:
         if self._lag is not None:
             q, tau, dq = self._lag.many(q, tau, dq)
         rows, use, taken = self.stream.push_many(q, tau, dq)
-        found = []
+        changes = []
         for w, u, k in zip(rows, use, taken, strict=True):
             if u.any():
                 change = self._row(float(t[k]), w, u)
                 if change is not None:
-                    found.append(change)
-        return found
+                    changes.append(change)
+        return changes
 
     def snapshot(self) -> Snapshot:
-        moved, watching = self._moved / self.row_rate, self._watch is not None
-        return Snapshot(self.time, moved, self.fit.estimate, watching, tuple(self.base.names), self.cutoff)
+        time_moving, watching = self._moved / self.row_rate, self._watch is not None
+        return Snapshot(self.time, time_moving, self.fit.estimate, watching, tuple(self.base.names), self.cutoff)
 
     def _row(self, t: float, rows: Array, use: NDArray[np.bool_]) -> LoadChange | None:
         change = None if self._watch is None else self._watch.update(t, rows, use)
@@ -265,16 +264,16 @@ def watched(
     stated = settings is not None and settings.cutoff is not None
     first, source = begun(blocks, 0.0 if stated else PERIODS)
     watch = Watch.of(description, first, settings)
-    due, told = float(first.t[0]) + every, -np.inf
+    due, reported = float(first.t[0]) + every, -np.inf
     for block in chain([first], source):
         for part in _pieces(block, due, every):
             yield from watch.push(part.t, part.q, part.tau, part.dq)
             if watch.time >= due:
                 yield watch.snapshot()
-                told = watch.time
+                reported = watch.time
                 due += every * np.ceil((watch.time - due) / every + 1e-9)
                 due = due if due > watch.time else due + every
-    if watch.time > told:
+    if watch.time > reported:
         yield watch.snapshot()
 
 
@@ -285,11 +284,11 @@ def begun(blocks: Iterable[Block], periods: float = 0.0) -> tuple[Block, Iterato
         blocks: samples as they come.
         periods: of the motion's own band that the first block has at least, if the robot moves soon.
     """
-    source, parts, count, asked = iter(blocks), list[Block](), 0, 0.0
+    source, parts, count, tested_at = iter(blocks), list[Block](), 0, 0.0
     for block in source:
         parts, count = [*parts, block], count + len(block)
-        if count >= max(FIRST, GROWN * asked):
-            parts, asked = [_joined(parts)], float(count)
+        if count >= max(FIRST, GROWN * tested_at):
+            parts, tested_at = [_joined(parts)], float(count)
             if _enough(parts[0], periods):
                 break
     if count < 10:
@@ -314,8 +313,8 @@ def _enough(block: Block, periods: float) -> bool:
 def motion_start(q: Array) -> int:
     """The sample at which some joint has left its first position for good reason, positions (N, n); N where none does."""
     rounding = 1e3 * np.finfo(float).eps * np.abs(q).max(axis=0)
-    moved = np.abs(q - q[0]) > _MOVED * np.maximum(position_noise(q), rounding)
-    return int(np.argmax(moved.any(axis=1))) if moved.any() else len(q)
+    moving = np.abs(q - q[0]) > _FAR_FROM_START * np.maximum(position_noise(q), rounding)
+    return int(np.argmax(moving.any(axis=1))) if moving.any() else len(q)
 
 
 def stretch_band(block: Block) -> float:

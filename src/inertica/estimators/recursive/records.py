@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -186,7 +185,7 @@ def driven_by_loop(problem: Problem, recorded: bool = True, sees_log: bool = Tru
     out = []
     for k, motion in enumerate(problem.motions):
         trajectory = references[min(k, len(references) - 1)] if references else None
-        track = Track.along(motion.log, motion.t, loop, trajectory, problem.prior)
+        track = Track.along(motion.log, motion.t, loop, trajectory)
         table = np.hstack([track.reference[name] for name in loop.compiled_law.references])
         record = _record(motion, np.ascontiguousarray(table), track.keep[track.before], recorded)
         seen = record.used & _as_logged(motion) & (track.share == 0.0) & (sees_log and recorded)
@@ -280,8 +279,3 @@ def drive_noises(problem: Problem) -> Array:
         ]
         variances.append(MAD * np.median(np.abs(left), axis=1) / FOURTH)
     return np.maximum(np.minimum(raw, np.sqrt(np.mean(np.square(variances), axis=0))), least)
-
-
-def memory_of(transition: Transition) -> Mapping[str, Array]:
-    """What a controller remembers at first: nothing."""
-    return {name: np.zeros(transition.n) for name in transition.memory}

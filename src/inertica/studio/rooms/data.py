@@ -11,17 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
+from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.logs.readers.formats import find_format
 from inertica.logs.units import SIGNALS
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside
+from inertica.studio.fields import told
 from inertica.studio.marks import placed
 from inertica.studio.project import ROLES, LogEntry, Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
 from inertica.studio.series import Series
 
-Array = NDArray[np.float64]
+READING = ("columns", "log_joints", "rate", "topic", "episode", "units")
+"""Keys of the card that say how logs are read."""
 
 STRETCHES = 200
 """Masked stretches of one reason that are shown."""
@@ -49,11 +52,14 @@ def view(project: Project, asked: Asked) -> Document:
     words = [_typed(project, e) for e in project.logs if e.role != "ignore"] or ["log.csv"]
     listed = ", ".join(map(quoted, words))
     keys = project.card_keys()
+    gains = keys.get("torque", {})
     return {
         "logs": [e.document() | {"link": e.file in project.state["links"]} for e in project.logs],
+        "joints": list(project.description.robot.joint_names) if project.has_robot else [],
+        "gains": isinstance(gains, dict) and "gain" in gains,
+        "reading": {key: keys[key] for key in READING if key in keys},
         "roles": list(ROLES),
         "check": _checked(project),
-        "columns": stated if isinstance(stated := keys.get("columns", {}), dict) else {},  # a list names all columns of a file
         "symbols": {name: s.kind for name, s in SIGNALS.items()},
         "same": same(
             [["inertica", "check", "card.yaml", *words]],
@@ -69,7 +75,8 @@ def describe(project: Project, asked: Asked) -> Document:
     try:
         log = project.read_log(entry.name)
     except InerticaError as error:
-        return {"name": entry.name, "error": project.said(str(error)), "file_columns": _columns(project, entry)}
+        problem = told(error)
+        return {"name": entry.name, **problem, "error": project.said(problem["error"]), "file_columns": _columns(project, entry)}
     t = log.t[np.isfinite(log.t)]
     return {
         "name": entry.name,
@@ -118,9 +125,11 @@ def add(project: Project, asked: Asked) -> Document:
 
 
 def remove(project: Project, asked: Asked) -> Document:
-    """Take a log from the list; its file stays."""
+    """Take a log from the list; a file that was dropped on the page is deleted where that is asked for."""
     entry = project.entry(asked.text("log"))
     project.put_logs([e for e in project.logs if e.name != entry.name])
+    if asked.flag("file") and entry.file not in project.state["links"]:
+        inside(project.folder, entry.file).unlink(missing_ok=True)
     return {}
 
 
@@ -142,14 +151,16 @@ def change(project: Project, asked: Asked) -> Document:
     return new.document()
 
 
-def columns(project: Project, asked: Asked) -> Document:
-    """Which columns of the files hold what: patterns or lists by symbol, written into the card; an empty object takes them away."""
+def reading(project: Project, asked: Asked) -> Document:
+    """How logs are read, written into the card: which columns hold what, rate, names of joints ...; what is null or empty goes."""
     if not project.has_robot:
-        raise Refused("columns are kept in the robot's card; load a robot first", 409)
-    stated = {key: value for key, value in asked.object("columns").items() if value}
-    keys = {key: value for key, value in project.card_keys().items() if key != "columns"}
-    project.write_card(keys | ({"columns": stated} if stated else {}))
-    return {"columns": stated}
+        raise Refused("how logs are read is kept with the robot; load a robot first", 409)
+    stated = asked.object("options")
+    if unknown := next((key for key in stated if key not in READING), None):
+        raise Refused(f"the form has no option '{unknown}'", 400)
+    keys = project.card_keys() | stated
+    project.write_card({key: value for key, value in keys.items() if key not in stated or value not in (None, "", [], {})})
+    return {"options": stated}
 
 
 def files(project: Project, asked: Asked) -> Document:
@@ -244,7 +255,7 @@ ROOM = Room(
     "Recorded motion: which logs there are, what they hold, and whether they are what they say.",
     state,
     view,
-    {"describe": describe, "add": add, "remove": remove, "change": change, "columns": columns, "files": files},
+    {"describe": describe, "add": add, "remove": remove, "change": change, "reading": reading, "files": files},
     {"check": check},
     {"signal": signal},
 )

@@ -13,14 +13,13 @@ from inertica.studio.confined import Refused, inside
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.studio.rooms.trust import selected
+from inertica.workflow.export.code import LANGUAGES
 from inertica.writing import write_whole
 
 OTHERS = {
     "parameters": ("Parameters, CSV", "Every standard parameter with interval, prior and trust label.", "A table, no geometry."),
     "report": ("Report, HTML", "One page with everything, for colleagues and for the record.", "To read, not to load."),
-    "c": ("C program", "Inverse and forward dynamics, gravity, friction, regressor, without dependencies.", "Values, no intervals."),
-    "python": ("Python program", "The same functions with NumPy alone.", "Values, no intervals."),
-}  # fmt: skip
+} | {name: (x.title, x.about, "Values, no intervals.") for name, x in LANGUAGES.items()}  # fmt: skip
 """What is written besides model files -> title, what it is, what it cannot hold."""
 
 

@@ -73,6 +73,8 @@ def card(project: Project, name: str) -> Document:
         "time": document["time"],
         "command": document["command"],
         "robot": document["robot"],
+        "made": (folder / RESULT).stat().st_mtime,
+        "note": _notes(project).get(name, ""),
     }
 
 
@@ -116,6 +118,37 @@ def remove(project: Project, asked: Asked) -> Document:
     shutil.rmtree(project.result_folder(asked.text("result")))
     project.changed()
     return {}
+
+
+def _notes(project: Project) -> dict[str, Any]:
+    return project.chosen("identify", "notes", dict) or {}
+
+
+def note(project: Project, asked: Asked) -> Document:
+    """Keep what somebody writes beside a result."""
+    name = asked.text("result")
+    project.result_folder(name)
+    project.choose("identify", notes={**_notes(project), name: asked.text("note", " ").strip()})
+    return {}
+
+
+def compare(project: Project, asked: Asked) -> Document:
+    """Two results held against each other, with a test of whether they differ, and what was chosen otherwise."""
+    names = [asked.text(key) for key in ("first", "second")]
+    first, second = (project.result(name) for name in names)
+    pair = ia.compare_parameters(first, second)
+    values = [
+        {"name": d.name, "first": d.first, "second": d.second, "std": d.std, "p": d.adjusted, "differs": d.differs}
+        for d in pair.differences
+    ]
+    decided = [{c.subject: c.sentence for c in result.choices} for result in (first, second)]
+    subjects = dict.fromkeys([*decided[0], *decided[1]])
+    choices = [
+        {"subject": s, "first": decided[0].get(s, ""), "second": decided[1].get(s, "")}
+        for s in subjects
+        if decided[0].get(s) != decided[1].get(s)
+    ]
+    return {"sentence": pair.sentence, "shared": pair.shared, "p": pair.p, "differences": values, "choices": choices}
 
 
 def remember(project: Project, asked: Asked) -> Document:
@@ -187,7 +220,7 @@ ROOM = Room(
     "From logs to parameters. Whatever is not stated is chosen on the data, with a reason.",
     state,
     view,
-    {"remove": remove, "remember": remember},
+    {"remove": remove, "remember": remember, "note": note, "compare": compare},
     {"run": run},
     names={"run": ("results", "result", "")},
 )

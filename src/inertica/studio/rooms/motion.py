@@ -167,9 +167,9 @@ def shipped(project: Project, asked: Asked) -> Document:
 
 
 def download(project: Project, asked: Asked) -> Document:
-    """Write a motion for a controller: YAML, CSV samples, or a ROS 2 JointTrajectory."""
+    """Write a motion for a controller: YAML, CSV samples, a ROS 2 JointTrajectory, or a script that plays it."""
     name = asked.text("trajectory")
-    trajectory, kind = _trajectory(project, name), asked.word("as", ("yaml", "csv", "ros2"))
+    trajectory, kind = _trajectory(project, name), asked.word("as", ("yaml", "csv", "ros2", "player"))
     if kind == "yaml":
         return {"file": f"trajectories/{name}"}
     rate = asked.number("rate", 100.0, 1.0, 20_000.0)
@@ -177,9 +177,9 @@ def download(project: Project, asked: Asked) -> Document:
     if kind == "csv":
         ia.write_samples(trajectory, project.folder / "exports" / f"{stem}.csv", rate)
         return {"file": f"exports/{stem}.csv"}
-    target = project.folder / "exports" / f"{stem}-ros2.yaml"
-    ia.write_ros2(trajectory, target, project.description.robot.joint_names, rate)
-    return {"file": f"exports/{stem}-ros2.yaml"}
+    file, write = (f"{stem}-ros2.yaml", ia.write_ros2) if kind == "ros2" else (f"{stem}-player.py", ia.write_player)
+    write(trajectory, project.folder / "exports" / file, project.description.robot.joint_names, rate)
+    return {"file": f"exports/{file}"}
 
 
 def remove(project: Project, asked: Asked) -> Document:

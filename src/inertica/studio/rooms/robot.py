@@ -12,10 +12,11 @@ from inertica.robot.files import CATALOG
 from inertica.robot.formats.table import format_of, model_suffixes
 from inertica.robot.friction import LAWS, law
 from inertica.studio.asked import Asked
-from inertica.studio.confined import Refused
+from inertica.studio.confined import Refused, inside
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
 from inertica.studio.scene import scene
+from inertica.studio.visuals import missing_meshes
 
 KEYS = ("friction", "armature", "coupling", "payload", "gravity", "torque", "columns", "limits", "loop")
 """Keys of the card that the form writes."""
@@ -35,9 +36,16 @@ def state(project: Project) -> tuple[str, str]:
 
 def view(project: Project, asked: Asked) -> Document:
     suffixes = model_suffixes()
-    models = sorted(short(project, p) for p in (project.folder / "model").rglob("*") if p.suffix.lower() in suffixes)
+    dropped = sorted(short(project, p) for p in (project.folder / "model").rglob("*") if p.is_file())
+    models = [name for name in dropped if Path(name).suffix.lower() in suffixes]
     linked = [name for name in project.state["links"] if Path(name).suffix.lower() in suffixes]
-    choices: Document = {"catalog": ia.catalog(), "models": [*models, *linked], "laws": list(FRICTION)}
+    choices: Document = {
+        "catalog": ia.catalog(),
+        "models": [*models, *linked],
+        "dropped": dropped,
+        "suffixes": sorted(suffixes),
+        "laws": list(FRICTION),
+    }
     if not project.has_robot:
         return choices | {"loaded": False, "same": same([["inertica", "robots"]], ["ia.catalog()"])}
     description = project.description
@@ -69,7 +77,8 @@ def view(project: Project, asked: Asked) -> Document:
         "notes": list(description.notes),
         "prior": rows,
         "check": _known(description),
-        "loop": description.loop is not None,
+        "loop": {key: description.loop.get(key) for key in ("law", "kp", "kd", "rate")} if description.loop else None,
+        "missing": missing_meshes(description),
         "card": {key: keys[key] for key in KEYS if key in keys},
         "card_text": project.card.read_text(encoding="utf-8"),
         "scene": scene(description),
@@ -114,6 +123,18 @@ def load(project: Project, asked: Asked) -> Document:
     return {"name": description.name, "joints": description.robot.n}
 
 
+def remove(project: Project, asked: Asked) -> Document:
+    """Delete a file that was dropped on the page; not the model in use."""
+    path = inside(project.folder, asked.text("file"))
+    if project.folder / "model" not in path.parents:
+        raise Refused("only files that were dropped on the page can be deleted", 403)
+    if project.has_robot and project.description.source.path.resolve() == path:
+        raise Refused("this is the robot in use; load another one first", 409)
+    path.unlink(missing_ok=True)
+    project.changed()
+    return {}
+
+
 def card(project: Project, asked: Asked) -> Document:
     """Write options into the card; a key with null goes."""
     keys = project.card_keys()
@@ -147,5 +168,5 @@ ROOM = Room(
     "What is known before any motion: the model, and whether it can be real.",
     state,
     view,
-    {"load": load, "card": card, "check": check, "repair": repair},
+    {"load": load, "card": card, "check": check, "repair": repair, "remove": remove},
 )

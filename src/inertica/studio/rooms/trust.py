@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import inertica as ia
+from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.identifiability.labels import LABEL_WORDS, LABELS
 from inertica.report.logs import motions_again
@@ -24,8 +24,6 @@ from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
 from inertica.workflow.identify.parameter_table import documents, shown
 from inertica.workflow.identify.result import RESULT
-
-Array = NDArray[np.float64]
 
 MEASURED, PREDICTED, SMOOTH, SMOOTH_PREDICTED, POSITION = range(5)
 
@@ -59,6 +57,7 @@ def view(project: Project, asked: Asked) -> Document:
     result = project.result(name)
     layout, joints = result.parameters.layout, result.description.robot.joints
     rows, extra = layout.cells()
+    quantities = {entry.parameter.name: entry.quantity for entry in result.entries}
     parameters = [
         row | {"index": entry.parameter.joint, "kind": entry.parameter.kind}
         for row, entry in zip(documents(result.entries), result.entries, strict=True)
@@ -76,15 +75,16 @@ def view(project: Project, asked: Asked) -> Document:
         "prepared": found is not None,
         "summary": found,
         "parameters": parameters,
-        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading} for c in shown(wide=True)],
+        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading, "wide": c.wide} for c in shown(wide=True)],
         "base": document["base"],
         "residual": document["residual"],
         "check": document["check"],
         "lack_of_fit": document["lack_of_fit"],
         "masses": document["masses"],
         "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
-        "cells": rows,
+        "cells": [rows.get(j, {}) for j in range(len(joints))],
         "extra": extra,
+        "symbols": {kind: quantities[name] for row in rows.values() for kind, name in row.items()},
         "labels": [
             {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
             for w in LABELS
@@ -147,18 +147,6 @@ def _position(folder: Path, stamp: int, number: int) -> Series:
     return Series(t, signals[POSITION])
 
 
-def compare(project: Project, asked: Asked) -> Document:
-    """Two results held against each other, with a test of whether they differ."""
-    first, second = (project.result(asked.text(key)) for key in ("first", "second"))
-    pair = ia.compare_parameters(first, second)
-    names = [d.name for d in pair.differences]
-    values = [
-        {"name": d.name, "first": d.first, "second": d.second, "std": d.std, "p": d.adjusted, "differs": d.differs}
-        for d in pair.differences
-    ]
-    return {"sentence": pair.sentence, "shared": pair.shared, "p": pair.p, "differences": values, "count": len(names)}
-
-
 def prepare(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
     """Job: what this room draws, for a result that was made elsewhere."""
     name = asked.text("result")
@@ -178,7 +166,7 @@ ROOM = Room(
     "Which values are known and how well, and how the model predicts.",
     state,
     view,
-    {"select": select, "compare": compare},
+    {"select": select},
     {"prepare": prepare},
     {"torque": torque, "position": position},
 )

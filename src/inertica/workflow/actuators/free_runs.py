@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from inertica.estimators.actuators.fit import first_states, fit, rms, simulated
+from inertica.arrays import Array
+from inertica.estimators.actuators.fit import first_states, fit
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import COARSE, QUICK, Array, Group, longest_step, resolution
+from inertica.workflow.actuators.groups import COARSE, QUICK, Group, longest_step, resolution
 from inertica.workflow.actuators.known import FOUND_STD, Setup
-from inertica.workflow.actuators.result import FreeRun
+from inertica.workflow.actuators.result import FreeRun, Trace
 
 Before = Mapping[tuple[int, ...], ActuatorValues]
 
@@ -21,9 +22,16 @@ def before(setup: Setup, groups: Sequence[Group]) -> Before:
     out = {}
     for group in groups:
         stated, joints, runs = setup.known.of(group.joints), group.joints, group.fit.runs
-        own = {symbol: np.array([setup.description.friction_value(symbol, j) for j in joints]) for symbol in ("Ia", "Fv", "Fc")}
+        by_symbol = {
+            symbol: np.array([setup.description.friction_value(symbol, j) for j in joints]) for symbol in ("Ia", "Fv", "Fc")
+        }
         values = group.fit.values.changed(
-            armature=own["Ia"], viscous=own["Fv"], coulomb=own["Fc"], delay=0.0, zero=0.0, torque_limit=stated.values.torque_limit
+            armature=by_symbol["Ia"],
+            viscous=by_symbol["Fv"],
+            coulomb=by_symbol["Fc"],
+            delay=0.0,
+            zero=0.0,
+            torque_limit=stated.values.torque_limit,
         )
         free = [
             (name, k) for k in sorted({k for _, k in group.fit.free}) for name in ("kp", "kd") if (name, k) not in stated.known
@@ -41,24 +49,36 @@ def free_run(
 ) -> FreeRun:
     """RMS position errors of a log with the values found, and with those that came in."""
     n = setup.description.robot.n
-    after, came = np.full(n, np.nan), np.full(n, np.nan)
+    measured = [np.where(part.use, part.q, np.nan) for part in parts]
+    simulations = [[np.full_like(q, np.nan) for q in measured] for _ in range(2)]
     for group in groups:
         joints = list(group.joints)
-        own = [record.joints(group.joints) for record in parts]
-        runs = group.fit.runs.with_records(own)
-        states = first_states(runs)
-        found = runs.with_links(_links_as_used(setup, group))
-        after[joints] = rms(simulated(found, values.joints(joints), states))
-        came[joints] = rms(simulated(runs, first[group.joints], states))
-    return FreeRun(tuple(after.tolist()), tuple(came.tolist()), fitted)
+        runs = group.fit.runs.with_records([record.joints(group.joints) for record in parts])
+        states, driven = first_states(runs), runs.with_links(_links_as_used(setup, group))
+        for simulator, chosen, out in (
+            (driven, values.joints(joints), simulations[1]),
+            (runs, first[group.joints], simulations[0]),
+        ):
+            for k, start in enumerate(states):
+                out[k][:, joints] = simulator.positions(k, chosen, start)
+    came, after = (_rms(measured, simulation, n) for simulation in simulations)
+    traces = tuple(Trace(part.t, q, *pair) for part, q, *pair in zip(parts, measured, *simulations, strict=True))
+    return FreeRun(after, came, fitted, traces)
+
+
+def _rms(measured: Sequence[Array], simulated: Sequence[Array], n: int) -> tuple[float, ...]:
+    """Per joint; NaN of one that no group simulates."""
+    r = np.concatenate([q - s for q, s in zip(measured, simulated, strict=True)])
+    seen = [r[np.isfinite(r[:, j]) | np.isinf(r[:, j]), j] for j in range(n)]
+    return tuple(float(np.sqrt(np.mean(x * x))) if len(x) else float("nan") for x in seen)
 
 
 def _links_as_used(setup: Setup, group: Group) -> Array:
     """Links of the model file, but for those that were to be found."""
-    found, out = group.fit.errors.at(group.fit.links), group.fit.runs.links.copy()
+    rescaled, out = group.fit.errors.at(group.fit.links), group.fit.runs.links.copy()
     for k, j in enumerate(group.joints):
         if setup.links_std[j] >= FOUND_STD:
-            out[10 * k : 10 * k + 10] = found[10 * k : 10 * k + 10]
+            out[10 * k : 10 * k + 10] = rescaled[10 * k : 10 * k + 10]
     return out
 
 

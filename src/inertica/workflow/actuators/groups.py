@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.servo import Standstill, branch
 from inertica.errors import InputError
 from inertica.estimators.actuators.evidence import Evidence, evidence
-from inertica.estimators.actuators.fit import Effort, Fit, Name, best_start, continued, fit
+from inertica.estimators.actuators.fit import Effort, Fit, Name, best_start, continued, first_states, fit
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Runs
 from inertica.estimators.actuators.start import link_inertia, starts
-from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.estimators.actuators.values import OPTIONAL, QUANTITIES, ActuatorValues
 from inertica.robot.model import Robot
 from inertica.workflow.actuators.known import Setup
 
-Array = NDArray[np.float64]
 Say = Callable[[str], None]
 
 COARSE, FINE = 0.4, 0.1
@@ -27,6 +27,15 @@ COARSE, FINE = 0.4, 0.1
 search and while choices are made, by 0.1 % in the end."""
 
 QUICK = Effort(iterations=10)
+
+EARLY = Effort(iterations=20)
+
+PERIODS = 2.0
+"""Periods of the slowest joint that a simulation runs free at first.  Over a long run a joint that swings gets out of step with one
+that is a little slower, so that the error has minima at wrong values; within a few periods it has not."""
+
+FEWEST_IN_PIECE = 30
+"""Samples of such a run."""
 
 POOR = 0.9
 """Share of a joint's motion that a free run may miss; beyond, its commands explain nothing."""
@@ -57,13 +66,13 @@ class Judged(Group):
 
         The rule of the steps is of second order: r^2 / (1 - r^2) of what changes between steps in a ratio r is left.
         """
-        found = evidence(group.fit)
+        known = evidence(group.fit)
         ratio = group.fit.runs.finest / coarse.fit.runs.finest
         if ratio < 1.0 and group.fit.free == coarse.fit.free:
-            change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in found.free])
-            left = np.where(found.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
-            found = replace(found, covariance=found.covariance + np.outer(left, left))
-        return cls(group.joints, group.fit, found)
+            change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in known.free])
+            left = np.where(known.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
+            known = replace(known, covariance=known.covariance + np.outer(left, left))
+        return cls(group.joints, group.fit, known)
 
 
 def fitted_group(
@@ -91,7 +100,7 @@ def fitted_group(
     robot, links = branch(setup.description.robot, joints), setup.links_of(joints)
     parts = [record.joints(joints) for record in records]
     stated = setup.known.of(joints)
-    known = stated.known | {("torque_limit", k) for k in range(len(joints))}
+    known = stated.known | {(name, k) for name in OPTIONAL for k in range(len(joints))}
     candidates = starts(robot, links, parts, stated.values, known, "zero")
     if start is not None:
         candidates.append(_with_known(start.joints(list(joints)), stated.values, known))
@@ -99,20 +108,22 @@ def fitted_group(
     runs = Runs(
         robot, links, parts, setup.target, longest_step(robot, links, parts, candidates, COARSE), "zero", Standstill.mujoco()
     )
-    begin = best_start(runs, candidates, floor)
+    pieces = short_pieces(robot, links, parts, candidates)
+    begin = best_start(runs.with_records(pieces), candidates, floor)
     free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
-    runs = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE))
-    found = fit(runs, free, begin, floor, setup.links_std[list(joints)], say=prefixed(joints, say))
-    _check_explained(found, [setup.names[j] for j in joints], joints)
-    return Group(joints, found)
+    runs, progress = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE)), prefixed(joints, say)
+    early = fit(runs.with_records(pieces), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
+    whole = continued(replace(early, runs=runs, starts=first_states(runs)), floor, say=progress)
+    _check_explained(whole, [setup.names[j] for j in joints], joints)
+    return Group(joints, whole)
 
 
 def refined(group: Group, say: Say) -> Group:
     """The fit in short steps."""
     runs = group.fit.runs
     step = longest_step(runs.robot, runs.links, runs.records, [group.fit.values], FINE)
-    found = continued(group.fit, resolution(runs.records), QUICK, prefixed(group.joints, say), finest=step)
-    return Group(group.joints, found)
+    finer = continued(group.fit, resolution(runs.records), QUICK, prefixed(group.joints, say), finest=step)
+    return Group(group.joints, finer)
 
 
 def prefixed(joints: Sequence[int], say: Say) -> Say:
@@ -128,15 +139,15 @@ def _with_known(start: ActuatorValues, stated: ActuatorValues, known: frozenset[
     })  # fmt: skip
 
 
-def _check_explained(found: Fit, names: Sequence[str], joints: Sequence[int]) -> None:
+def _check_explained(fitted: Fit, names: Sequence[str], joints: Sequence[int]) -> None:
     """Refuses joints whose free run is hardly better than a joint that stands still."""
-    spread = np.sqrt(np.mean([np.var(r.q, axis=0, where=r.use) for r in found.runs.records], axis=0))
-    for k in sorted({k for _, k in found.free}):
-        if found.rms[k] > POOR * spread[k]:
+    spread = np.sqrt(np.mean([np.var(r.q, axis=0, where=r.use) for r in fitted.runs.records], axis=0))
+    for k in sorted({k for _, k in fitted.free}):
+        if fitted.rms[k] > POOR * spread[k]:
             raise InputError(
-                f"{found.runs.records[0].name}: no position servo explains how joint {joints[k] + 1} ({names[k]}) follows its "
-                f"commands (a free run misses {found.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is the "
-                "column that of another joint, or has the command another clock or unit?",
+                f"{fitted.runs.records[0].name}: no position servo explains how joint {joints[k] + 1} ({names[k]}) follows its "
+                f"commands (a free run misses {fitted.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is "
+                "the column that of another joint, or has the command another clock or unit?",
                 joint=names[k],
             )
 
@@ -152,7 +163,20 @@ def longest_step(
     return float(np.clip(share / fastest, period / 20.0, period))
 
 
+def short_pieces(robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues]) -> list[Record]:
+    """The records cut into pieces of a few periods of the slowest joint; each begins at what was measured."""
+    inertia = np.mean(np.concatenate([np.abs(link_inertia(robot, links, r.q)) for r in parts]), axis=0)
+    slowest = float(np.median([np.max(np.sqrt((c.armature + inertia) / c.kp)) for c in candidates]))
+    out = []
+    for record in parts:
+        samples = max(FEWEST_IN_PIECE, round(PERIODS * 2.0 * np.pi * slowest / record.period))
+        edges = np.linspace(0, len(record.t), max(1, len(record.t) // samples) + 1).round().astype(int)
+        pieces = [record.part(int(a), int(b)) for a, b in pairwise(edges)]
+        out += [piece for piece in pieces if np.all(piece.use.sum(axis=0) >= FEWEST_IN_PIECE // 2)]
+    return out or list(parts)
+
+
 def resolution(parts: Sequence[Record]) -> Array:
     """(n,) residuals below which a fit is exact: a millionth of the motion."""
-    moved = [np.ptp(np.concatenate([r.q[r.use[:, j], j] for r in parts])) for j in range(parts[0].q.shape[1])]
-    return 1e-6 * (np.array(moved) + 1e-9)
+    travel = [np.ptp(np.concatenate([r.q[r.use[:, j], j] for r in parts])) for j in range(parts[0].q.shape[1])]
+    return 1e-6 * (np.array(travel) + 1e-9)

@@ -22,7 +22,7 @@ from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.actuators import judged
-from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_limits
+from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_friction, with_limits
 from inertica.workflow.actuators.free_runs import before, free_run, links_found
 from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined
 from inertica.workflow.actuators.known import Setup, known_values, links_deviation
@@ -85,42 +85,43 @@ def actuators(
     )  # fmt: skip
     clock.stage("reading")
     notes = setup.known.notes(setup.names)
-    found = [fitted_group(setup, joints, fitted, moving, start, say) for joints in branches(description.robot)]
-    groups = [group for group in found if group is not None]
+    fits = [fitted_group(setup, joints, fitted, moving, start, say) for joints in branches(description.robot)]
+    groups = [group for group in fits if group is not None]
     clock.stage("fit")
     groups = choose_standstill(groups, notes, say)
     groups = choose_hold(groups, hold, notes, say)
-    groups = [with_limits(setup, group, say) for group in groups]
+    groups = [with_friction(with_limits(setup, group, say), notes, setup.names, say) for group in groups]
     clock.stage("choices")
     fine = [refined(group, say) for group in groups]
     clock.stage("refinement")
     say("intervals")
-    told = [Judged.of(group, coarse) for group, coarse in zip(fine, groups, strict=True)]
+    evidence = [Judged.of(group, coarse) for group, coarse in zip(fine, groups, strict=True)]
     clock.stage("intervals")
     say("free runs")
-    values, first = judged.all_values(setup, told), before(setup, told)
+    values, first = judged.all_values(setup, evidence), before(setup, evidence)
     sets = _by_log(held_out) or _by_log(fitted)
-    free_runs = {name: free_run(setup, told, values, first, parts, not held_out) for name, parts in sets.items()}
+    free_runs = {name: free_run(setup, evidence, values, first, parts, not held_out) for name, parts in sets.items()}
     clock.stage("free runs")
-    runs = told[0].fit.runs
+    runs = evidence[0].fit.runs
     findings = motion_findings(fitted, moving) | saturation_findings(fitted, values, moving)
     result = ActuatorsResult(
         robot=description.robot.name,
         model=str(description.source.card or description.source.path),
-        joints=judged.joint_actuators(setup, told),
-        confounded=tuple(c for group in told for c in judged.combinations(setup, group)),
-        scale=tuple(judged.scale(setup, group) for group in told),
+        joints=judged.joint_actuators(setup, evidence),
+        confounded=tuple(c for group in evidence for c in judged.combinations(setup, group)),
+        scale=tuple(judged.scale(setup, group) for group in evidence),
         free_run=free_runs,
         time=clock.stages,
-        posterior=judged.posterior(told),
+        posterior=judged.posterior(evidence),
         links_std=float(np.median(setup.links_std)),
         hold=runs.hold,
         impedance=runs.standstill.impedance,
         rate=runs.standstill.rate,
         logs=tuple(_by_log(fitted)),
-        warnings=(*in_words(findings, setup.names), *judged.warnings_of(setup, told)),
+        warnings=(*in_words(findings, setup.names), *judged.warnings_of(setup, evidence)),
         notes=tuple(notes),
-        links=links_found(setup, told),
+        links=links_found(setup, evidence),
+        constant_friction=judged.constant_friction(values, evidence),
     )
     for sentence in result.warnings:
         warnings.warn(sentence, ModelWarning, stacklevel=2)

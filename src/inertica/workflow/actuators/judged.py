@@ -50,6 +50,24 @@ def all_values(setup: Setup, groups: Sequence[Judged]) -> ActuatorValues:
     return ActuatorValues(**out)
 
 
+def constant_friction(values: ActuatorValues, groups: Sequence[Judged]) -> tuple[float, ...]:
+    """(n,) the Coulomb friction that does the same work in the logs as all dry friction that was found."""
+    out = values.coulomb.copy()
+    for group in groups:
+        runs, mine = group.fit.runs, values.joints(list(group.joints))
+        if not mine.richer:
+            continue
+        work, way = np.zeros(mine.n), np.zeros(mine.n)
+        for record in runs.records:
+            dq = np.gradient(record.q, record.t, axis=0)
+            load = rigid_torque(runs.robot, runs.links, record.q, dq, np.zeros_like(dq))
+            level = mine.stribeck * np.exp(-((dq / mine.stribeck_speed) ** 2)) + mine.load_friction * np.abs(load)
+            path = np.where(record.use, np.abs(dq), 0.0)
+            work, way = work + np.sum(level * path, axis=0), way + np.sum(path, axis=0)
+        out[list(group.joints)] += work / np.maximum(way, 1e-300)
+    return tuple(float(x) for x in out)
+
+
 def joint_actuators(setup: Setup, groups: Sequence[Judged]) -> tuple[JointActuator, ...]:
     """Every joint with interval and label."""
     values = all_values(setup, groups)
@@ -61,8 +79,8 @@ def joint_actuators(setup: Setup, groups: Sequence[Judged]) -> tuple[JointActuat
         for j in range(values.n)
     ]
     for group in groups:
-        found, rivals = group.evidence, sizes(group.fit.runs, group.fit.values)
-        for (name, k), std, alone in zip(found.free, found.std, found.alone, strict=True):
+        known, rivals = group.evidence, sizes(group.fit.runs, group.fit.values)
+        for (name, k), std, alone in zip(known.free, known.std, known.alone, strict=True):
             value = float(getattr(group.fit.values, name)[k])
             out[group.joints[k]][name] = _quantity(name, value, float(std), bool(alone), float(rivals[name][k]))
     return tuple(JointActuator(name, **quantities) for name, quantities in zip(setup.names, out, strict=True))
@@ -84,11 +102,14 @@ def _quantity(name: str, value: float, std: float, alone: bool, rival: float) ->
 def combinations(setup: Setup, group: Judged) -> list[Combination]:
     """What the records do not tell of a group of joints."""
     out = []
-    for found in confounded(group.evidence):
-        names, joints = tuple(name for name, _ in found.parameters), tuple(group.joints[k] + 1 for _, k in found.parameters)
-        listed = tuple(f"{name} {j}" for name, j in zip(names, joints, strict=True))
-        direction = tuple(float(d) for d in found.direction)
-        bare = Combination(listed, "", direction, names, joints, found.exact)
+    for confusion in confounded(group.evidence):
+        names, joints = (
+            tuple(name for name, _ in confusion.parameters),
+            tuple(group.joints[k] + 1 for _, k in confusion.parameters),
+        )
+        symbols = tuple(f"{name} {j}" for name, j in zip(names, joints, strict=True))
+        direction = tuple(float(d) for d in confusion.direction)
+        bare = Combination(symbols, "", direction, names, joints, confusion.exact)
         out.append(replace(bare, text=words.sentences([bare], setup.names)[0]))
     return out
 
@@ -97,7 +118,7 @@ def scale(setup: Setup, group: Judged) -> str:
     """What fixes the scale of torques."""
     stated = any(("kp", j) in setup.known.known for j in group.joints)
     alone = dict(zip(group.evidence.free, group.evidence.alone, strict=True))
-    told = all(bool(alone.get(("kp", k), True)) for k in range(len(group.joints)))
+    separable = all(bool(alone.get(("kp", k), True)) for k in range(len(group.joints)))
     runs = group.fit.runs
     still, moving = 0.0, 0.0
     for record in runs.records:
@@ -108,7 +129,7 @@ def scale(setup: Setup, group: Judged) -> str:
         still += float(np.sum(gravity**2))
         moving += float(np.sum((whole - gravity) ** 2))
     names = [setup.names[j] for j in group.joints]
-    return words.scale(names, stated, told, still, moving, float(np.median(setup.links_std[list(group.joints)])))
+    return words.scale(names, stated, separable, still, moving, float(np.median(setup.links_std[list(group.joints)])))
 
 
 def warnings_of(setup: Setup, groups: Sequence[Judged]) -> list[str]:

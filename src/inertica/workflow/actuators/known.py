@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Target
 from inertica.errors import InputError
 from inertica.estimators.actuators.fit import Name
 from inertica.estimators.actuators.values import ActuatorValues
+from inertica.numbers import whole
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
-
-Array = NDArray[np.float64]
 
 LINKS_STD = 0.1
 """Relative standard deviation of the links' parameters where nothing is stated."""
@@ -83,7 +83,7 @@ class Setup:
 def known_values(description: Description, kp: ArrayLike | None, kd: ArrayLike | None, limit: ArrayLike | None) -> Known:
     """Gains of the call, then those of the card."""
     n = description.robot.n
-    found: dict[str, Array] = {}
+    by_name: dict[str, Array] = {}
     loop = description.loop
     if loop is not None:
         law, gains = stated_law(loop, n)
@@ -93,19 +93,19 @@ def known_values(description: Description, kp: ArrayLike | None, kd: ArrayLike |
                 f"{', '.join(name for name, kind in LAWS.items() if not kind.memory)}): state "
                 "loop: {law: pd, kp: [...], kd: [...]}, or leave the loop out so that its stiffness and damping are found"
             )
-        found = {name: np.broadcast_to(x, (n,)) for name, x in LAWS[law].servo(gains).items()}
+        by_name = {name: np.broadcast_to(x, (n,)) for name, x in LAWS[law].servo(gains).items()}
         if "saturation" in loop:
-            found["torque_limit"] = np.array(loop["saturation"], float)
-    back_emf = found.pop("viscous", np.zeros(n))
+            by_name["torque_limit"] = np.array(loop["saturation"], float)
+    back_emf = by_name.pop("viscous", np.zeros(n))
     for name, value in (("kp", kp), ("kd", kd), ("torque_limit", limit)):
         if value is not None:
             array = np.asarray(value, float)
             if array.ndim > 1 or array.size not in (1, n):
                 raise InputError(f"{name} has {array.size} values; expected one, or one for each of {n} joints")
-            found[name] = np.broadcast_to(array, (n,))
+            by_name[name] = np.broadcast_to(array, (n,))
     known: set[Name] = set()
     values: dict[str, ArrayLike] = {}
-    for name, array in found.items():
+    for name, array in by_name.items():
         least = 0.0 if name == "kd" else 1e-300
         for j in np.flatnonzero(np.isfinite(array)):
             if array[j] < least:
@@ -126,6 +126,6 @@ def links_deviation(description: Description, links: Sequence[int | str], stated
         raise InputError(f"the uncertainty of the links should be a share of at least 0 and below 1, not {usual:g}")
     out = np.full(n, usual)
     for which in links:
-        number = int(which) if isinstance(which, str) and which.isdigit() else which
-        out[description.robot.joint_index(number)] = FOUND_STD
+        number = whole(which) if isinstance(which, str) else which
+        out[description.robot.joint_index(which if number is None else number)] = FOUND_STD
     return out

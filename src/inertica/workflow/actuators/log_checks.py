@@ -74,9 +74,9 @@ def _saturated(records: Sequence[Record], values: ActuatorValues, j: int) -> flo
         return 0.0
     for record in records:
         dq = np.gradient(record.q[:, j], record.t)
-        asked = values.kp[j] * (record.commands["q"][:, j] - record.q[:, j] - values.zero[j]) - values.kd[j] * dq
+        demanded = values.kp[j] * (record.commands["q"][:, j] - record.q[:, j] - values.zero[j]) - values.kd[j] * dq
         moves = record.use[:, j] & (np.abs(dq) > SWING * np.abs(dq).max(initial=0.0))
-        beyond += int(np.count_nonzero(moves & (np.abs(asked) >= limit)))
+        beyond += int(np.count_nonzero(moves & (np.abs(demanded) >= limit)))
         total += int(np.count_nonzero(moves))
     return beyond / total if total else 0.0
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
+from inertica.checks.seen import refuse_sizes
 from inertica.errors import InputError
 from inertica.estimators.actuators.record import Record
 from inertica.logs.log import Log
-
-Array = NDArray[np.float64]
 
 GAP = 20.0
 """Sampling intervals without a sample after which the simulation begins anew: what was commanded meanwhile is not known."""
@@ -32,6 +31,7 @@ DRIFT = 2.0
 def records(log: Log) -> list[Record]:
     """The stretches of a log between long gaps."""
     name = str(log.origin)
+    refuse_sizes(log)
     q, command = _signals(log)
     usable = ~log.mask & np.isfinite(log.t)
     if np.count_nonzero(usable) < FEWEST:
@@ -52,35 +52,35 @@ def records(log: Log) -> list[Record]:
     return out
 
 
-def check(found: Sequence[Record], names: Sequence[str]) -> tuple[int, ...]:
+def check(records: Sequence[Record], names: Sequence[str]) -> tuple[int, ...]:
     """The joints that move under their commands; columns that cannot be right are refused.
 
     Args:
         found: records of all logs.
         names: of the joints.
     """
-    moved = np.max([np.ptp(r.q, axis=0) for r in found], axis=0)
-    commanded = np.max([np.ptp(r.commands["q"], axis=0) for r in found], axis=0)
+    travel = np.max([np.ptp(r.q, axis=0) for r in records], axis=0)
+    commanded = np.max([np.ptp(r.commands["q"], axis=0) for r in records], axis=0)
     if not np.any(commanded > 0.0):
         raise InputError(
-            f"{found[0].name}: the commands never change, so nothing of the actuators shows; record steps or sines of every joint"
+            f"{records[0].name}: the commands never change, so nothing of the actuators shows; record steps or sines of every joint"
         )
-    small_q, small_u = STILL * moved.max(), STILL * commanded.max()
+    small_q, small_u = STILL * travel.max(), STILL * commanded.max()
     for j, name in enumerate(names):
-        still, constant = moved[j] <= small_q, commanded[j] <= small_u
+        still, constant = travel[j] <= small_q, commanded[j] <= small_u
         if still and not constant:
             raise InputError(
-                f"{found[0].name}: the position of joint {j + 1} ({name}) is constant while its command moves by "
+                f"{records[0].name}: the position of joint {j + 1} ({name}) is constant while its command moves by "
                 f"{commanded[j]:.3g}; is the column of another signal, or was the drive off?",
                 joint=name,
             )
-        if constant and moved[j] > PUSHED * moved.max():
+        if constant and travel[j] > PUSHED * travel.max():
             raise InputError(
-                f"{found[0].name}: the command of joint {j + 1} ({name}) is constant while the joint moves by {moved[j]:.3g}; name "
+                f"{records[0].name}: the command of joint {j + 1} ({name}) is constant while the joint moves by {travel[j]:.3g}; name "
                 'the column of its position targets in the card: columns: {qr: "NAME_{}"}',
                 joint=name,
             )
-    for record in found:
+    for record in records:
         _check_clocks(record, names)
     return tuple(int(j) for j in np.flatnonzero(commanded > small_u))
 

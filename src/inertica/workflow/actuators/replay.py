@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.servo import Standstill, branch, branches
@@ -27,8 +27,6 @@ from inertica.workflow.actuators.known import known_values
 from inertica.workflow.actuators.records import records
 from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult
 from inertica.workflow.identify.inputs import LogLike
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +73,18 @@ def replay(
     for joints in branches(description.robot):
         if not np.isfinite(values.kp[list(joints)]).all():
             continue
-        group, own = branch(description.robot, joints), [part.joints(joints) for part in parts]
+        group, of_group = branch(description.robot, joints), [part.joints(joints) for part in parts]
         servos, chosen = values.joints(list(joints)), links[list(joints)].ravel()
-        runs = Runs(group, chosen, own, target, longest_step(group, chosen, own, [servos], FINE), hold, standstill)
+        runs = Runs(
+            group,
+            chosen,
+            of_group,
+            target,
+            longest_step(group, chosen, of_group, [servos], FINE),
+            hold,
+            standstill,
+            servos.richer,
+        )
         for k, start in enumerate(first_states(runs)):
             q[k][:, list(joints)] = runs.positions(k, servos, start)
     return _compared(description, parts, q)
@@ -94,14 +101,14 @@ def _servos(description: Description, result: ActuatorsResult | None) -> tuple[A
                 f"{description.name} states no gains of {', '.join(rest)}: state loop: {{law: pd, kp: [...], kd: [...]}} in the card, "
                 "or give a result of `inertica actuators`"
             )
-        own = {
+        values = {
             quantity: [description.friction_value(symbol, j) for j in range(description.robot.n)]
             for quantity, symbol in (("armature", "Ia"), ("viscous", "Fv"), ("coulomb", "Fc"))
         }
-        return known.values.changed(**own), Standstill.mujoco(), "zero"
-    found = tuple(joint.name for joint in result.joints)
-    if found != names:
-        raise InputError(f"the actuators are of joints {', '.join(found)}, but {description.name} has {', '.join(names)}")
+        return known.values.changed(**values), Standstill.mujoco(), "zero"
+    identified = tuple(joint.name for joint in result.joints)
+    if identified != names:
+        raise InputError(f"the actuators are of joints {', '.join(identified)}, but {description.name} has {', '.join(names)}")
     kp = [np.nan if joint.kp.label == UNSEEN else joint.kp.value for joint in result.joints]
     hold: Hold = "linear" if result.hold == "linear" else "zero"
     return result.values.changed(kp=kp), Standstill(result.impedance, result.rate), hold

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from inertica.estimators.actuators.values import QUANTITIES
 from inertica.workflow.actuators.result import Combination
 
-SHORT = {"viscous": "viscous friction", "coulomb": "Coulomb friction", "zero": "zero", "torque_limit": "torque limit"}
+SHORT = {
+    "viscous": "viscous friction", "coulomb": "Coulomb friction", "torque_limit": "torque limit", "stribeck": "Stribeck friction",
+    "stribeck_speed": "Stribeck speed", "load_friction": "friction by load",
+}  # fmt: skip
 
 WHY = {
     "armature": "the joint accelerates too little, or its link is too uncertain beside it",
@@ -18,16 +21,23 @@ WHY = {
     "kp": "nothing known is moved by it",
     "kd": "the joint moves too slowly",
     "torque_limit": "it is hardly reached",
+    "stribeck": "the joint is hardly ever slow",
+    "stribeck_speed": "the joint is hardly ever slow",
+    "load_friction": "gravity on the joint hardly changes",
 }
+
+FEW = 3
+"""Quantities of one joint whose combination is worth a sentence of its own."""
 
 SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known mass on the joint"
 
 
-def sentences(found: Sequence[Combination], names: Sequence[str]) -> list[str]:
+def sentences(combinations: Sequence[Combination], names: Sequence[str]) -> list[str]:
     """What the logs do not tell, one sentence for all joints of which the same is true."""
     kinds: dict[tuple[str, ...], list[int]] = {}
-    together: list[str] = []
-    for c in found:
+    together: dict[str, list[int]] = {}
+    scattered: dict[str, list[int]] = {}
+    for c in combinations:
         joints = list(dict.fromkeys(c.joints))
         quantities = list(dict.fromkeys(c.quantities))
         if len(c.quantities) == 1:
@@ -36,14 +46,29 @@ def sentences(found: Sequence[Combination], names: Sequence[str]) -> list[str]:
             kinds.setdefault(("damping",), []).extend(joints)
         elif _is_scale(c):
             kinds.setdefault(("scale",), []).extend(joints)
+        elif len(joints) == 1 and len(quantities) <= FEW:
+            together.setdefault(_listed([_short(q) for q in quantities]), []).append(joints[0])
         else:
-            words = [_short(q) if len(joints) == 1 else f"{_short(q)} {j}" for q, j in zip(c.quantities, c.joints, strict=True)]
-            together.append(f"{_listed(words)} of {_joints(joints, names)}")
+            for quantity, j in zip(c.quantities, c.joints, strict=True):
+                scattered.setdefault(quantity, []).append(j)
     order = sorted(kinds.items(), key=lambda kind: ("scale", "damping", "alone").index(kind[0][0]))
     out = [_sentence(kind, _joints(joints, names)) for kind, joints in order]
     if together:
-        out.append(f"determined only together: {'; '.join(together)}")
+        words = [f"{which} of {_joints(joints, names)}" for which, joints in together.items()]
+        out.append(f"determined only together: {'; '.join(words)}")
+    rest = {q: [j for j in joints if not _named(kinds, q, j)] for q, joints in scattered.items()}
+    if any(rest.values()):
+        words = [f"{_short(q)} of {_numbers(joints)}" for q, joints in rest.items() if joints]
+        out.append(f"hardly shown, each in exchange for others: {'; '.join(words)}")
     return out
+
+
+def _named(kinds: Mapping[tuple[str, ...], Sequence[int]], quantity: str, joint: int) -> bool:
+    """Whether another sentence says already that a quantity of a joint is not determined."""
+    of = {("alone", quantity), *((("damping",),) if quantity in ("kd", "viscous") else ())}
+    if QUANTITIES[quantity].torque:
+        of.add(("scale",))
+    return any(joint in kinds.get(kind, ()) for kind in of)
 
 
 def _sentence(kind: tuple[str, ...], where: str) -> str:
@@ -67,6 +92,11 @@ def _joints(joints: Sequence[int], names: Sequence[str]) -> str:
     return f"joint{'s' * (len(which) > 1)} {_listed([f'{j} ({names[j - 1]})' for j in which])}"
 
 
+def _numbers(joints: Sequence[int]) -> str:
+    which = sorted(set(joints))
+    return f"joint{'s' * (len(which) > 1)} {_listed([str(j) for j in which])}"
+
+
 def _short(name: str) -> str:
     return SHORT.get(name, name)
 
@@ -75,7 +105,7 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def scale(joints: Sequence[str], stated: bool, told: bool, gravity: float, inertia: float, links_std: float) -> str:
+def scale(joints: Sequence[str], stated: bool, separable: bool, gravity: float, inertia: float, links_std: float) -> str:
     """What fixes the scale of torques of joints that influence each other.
 
     Args:
@@ -88,7 +118,7 @@ def scale(joints: Sequence[str], stated: bool, told: bool, gravity: float, inert
     who = _listed(list(joints))
     if stated:
         return f"the stated kp fixes the scale of torques of {who}"
-    if not told:
+    if not separable:
         return f"nothing fixes the scale of torques of {who}: only ratios are determined"
     what = "gravity on the modelled links" if gravity >= inertia else "the inertia of the modelled links"
     return f"{what} ({100 * links_std:.3g} % uncertain) fixes the scale of torques of {who}"

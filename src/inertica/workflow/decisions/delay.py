@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.structure.delay_search import search_delays
 from inertica.guard import Comparison, compare
@@ -20,8 +20,6 @@ from inertica.validation.blocks import Blocks
 from inertica.workflow.decisions.filter import PARTS
 from inertica.workflow.identify.choice import Choice, Say
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Delay:
@@ -31,13 +29,13 @@ class Delay:
         recipe: that takes them out.
         choice: why.
         left: (n,) each, standard deviations in s of what may be left of them.
-        found: whether the data show one that is taken out, besides the lead that a held torque is expected to have.
+        detected: whether the data show one that is taken out, besides the lead that a held torque is expected to have.
     """
 
     recipe: Recipe
     choice: Choice
     left: Sequence[Array] = ()
-    found: bool = False
+    detected: bool = False
 
 
 def choose_delay(
@@ -54,17 +52,17 @@ def choose_delay(
         held: the fit to come simulates the held torque, so its lead is not to be taken out.
     """
     say("delay: shifting torque against motion")
-    found = search_delays(description, base, logs, recipe.decimate or np.inf)
-    taken, sentence = found.taken, found.sentence
-    compared = _compared(description, base, logs, recipe, taken, found.expected) if found.stated.any() else None
+    search = search_delays(description, base, logs, recipe.decimate or np.inf)
+    taken, sentence = search.taken, search.sentence
+    compared = _compared(description, base, logs, recipe, taken, search.expected) if search.stated.any() else None
     if compared is not None:
         sentence += f"; {compared.sentence}"
         if not compared.better:
-            taken = np.full(len(taken), found.expected)
+            taken = np.full(len(taken), search.expected)
             sentence += ", so it is not taken out"
     if held:
-        taken = taken - found.expected
-        if found.expected:
+        taken = taken - search.expected
+        if search.expected:
             sentence += "; the lead of the held torque stays in the log, since the method simulates it"
     several = len(np.unique(np.round(1e3 * taken, 3))) > 1
     value = ", ".join(f"{1e3 * d:.3g}" for d in (taken if several else taken[:1])) + " ms" if taken.any() else "none"
@@ -72,7 +70,7 @@ def choose_delay(
     if compared is not None:
         score = min(compared.score, compared.score_without)
         choice = replace(choice, score=score, score_without=compared.score_without, disagreement=not compared.better)
-    return Delay(replace(recipe, delay=tuple(taken.tolist())), choice, found.left, compared is not None and compared.better)
+    return Delay(replace(recipe, delay=tuple(taken.tolist())), choice, search.left, compared is not None and compared.better)
 
 
 def _compared(
@@ -81,8 +79,8 @@ def _compared(
     """Data left out with the delays taken out and with what is expected without looking."""
     blocks = []
     for delay in (np.full(len(taken), expected), taken):
-        own = replace(recipe, delay=tuple(delay.tolist()))
-        blocks.append(Blocks(Problem(base, tuple(prepare(log, own) for log in logs), description.prior), PARTS))
+        delayed = replace(recipe, delay=tuple(delay.tolist()))
+        blocks.append(Blocks(Problem(base, tuple(prepare(log, delayed) for log in logs), description.prior), PARTS))
     weights = blocks[0].weights ** 2
     without, with_it = (one.scored_by(one.fit).evaluate() for one in blocks)
     return compare(with_it.squares @ weights, without.squares @ weights, without.sizes @ weights)

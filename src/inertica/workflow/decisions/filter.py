@@ -88,12 +88,12 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     """
     rate = min(log.rate for log in logs)
     start = search_start(logs, base)
-    widest = max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
+    widest = position_edge(logs)
 
     @cache
     def prepared(bandwidth: float) -> Problem:
-        own = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
-        return Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+        candidate = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
+        return Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
 
     least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
@@ -105,6 +105,11 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     if len(candidates) == 1:
         return Bandwidth(search.start, start, search, {}, None)
     return _guarded(search, start, candidates, [Blocks(prepared(f), PARTS) for f in candidates])
+
+
+def position_edge(logs: Sequence[Log]) -> float:
+    """Hz beyond which positions hold noise only, or motion that drowns in it."""
+    return max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
 
 
 def _fewest_rows(problem: Problem) -> float:
@@ -123,7 +128,7 @@ def search_start(logs: Sequence[Log], base: BaseModel) -> SearchStart:
 def _guarded(search: BandwidthSearch, start: SearchStart, candidates: Sequence[float], blocks: Sequence[Blocks]) -> Bandwidth:
     """The widest candidate that does not predict left-out torque clearly worse than the best one, all in the band of the first."""
     weights = blocks[0].weights ** 2
-    fits = [own.scored_by(blocks[0].fit) for own in blocks]
+    fits = [part.scored_by(blocks[0].fit) for part in blocks]
     short, long = [fit.evaluate() for fit in fits], [fit.evaluate(folds=fit.thirds) for fit in fits]
     best = int(np.argmin([score.squares.sum(axis=0) @ weights for score in short]))
     compared = [
@@ -180,10 +185,10 @@ def choose_filter(
     cutoffs = prediction_cutoffs(fit, bandwidth.start.band, rate)
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
-        own = recipe_for(fit, rate, replace(recipe, velocity=source))
-        problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+        candidate = recipe_for(fit, rate, replace(recipe, velocity=source))
+        problem = Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
         try:
-            scores = _descent(problem, own, logs, cutoffs, fit, say)
+            scores = _descent(problem, candidate, logs, cutoffs, fit, say)
         except TooFewSamplesError:  # by a record that is no velocity every row may lie at a reversal
             if source == sources[-1] and not tried:
                 raise
@@ -198,16 +203,15 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    compared = cutoff_candidates(tried)
+    compared = cutoff_candidates(tried, (cutoff, velocity))
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
     return chosen, Choice("filter", value, sentence, True, compared, *guarded, bandwidth.disagreement)
 
 
-def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float]) -> tuple[Alternative, ...]:
-    """Cut-offs in Hz with sources of velocity as candidates, the best of them taken."""
-    best = min(scores, key=lambda key: scores[key])
+def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float], chosen: tuple[float, Velocity]) -> tuple[Alternative, ...]:
+    """Cut-offs in Hz with sources of velocity as candidates, and which of them was taken."""
     return tuple(
-        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == best, number=c, unit="Hz", series=v)
+        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == chosen, number=c, unit="Hz", series=v)
         for (c, v), score in sorted(scores.items())
     )
 
@@ -221,16 +225,18 @@ def stated_cutoff(
     if len(recipes) == 1:
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
     scores: dict[str, float] = {}
-    for own in recipes:
-        problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+    for candidate in recipes:
+        problem = Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
         with suppress(TooFewSamplesError):  # nothing to leave out
-            scores[own.velocity] = Blocks(problem).evaluate().all
+            scores[candidate.velocity] = Blocks(problem).evaluate().all
     if not scores:  # the record is taken at its word
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
-    recipes = [own for own in recipes if own.velocity in scores]
-    chosen = min(recipes, key=lambda own: scores[own.velocity])
+    recipes = [candidate for candidate in recipes if candidate.velocity in scores]
+    chosen = min(recipes, key=lambda candidate: scores[candidate.velocity])
     value += chosen.velocity
-    others = ", ".join(f"{100 * scores[own.velocity]:.3g} % ({own.velocity})" for own in recipes if own is not chosen)
+    others = ", ".join(
+        f"{100 * scores[candidate.velocity]:.3g} % ({candidate.velocity})" for candidate in recipes if candidate is not chosen
+    )
     others = others or "the other source leaves too few rows between reversals"
     sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
     return chosen, Choice(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
 from inertica.estimators.structure.selection import ForwardSelection, Gain
@@ -21,8 +21,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
 from inertica.workflow.decisions.friction_pieces import PLAIN, Piece, laws_of, others
 from inertica.workflow.identify.choice import Alternative, Choice, Say
-
-Array = NDArray[np.float64]
 
 WORTHWHILE = 0.02
 """Share of a joint's squared error that a piece must explain."""
@@ -68,7 +66,7 @@ class FrictionSelection:
     """
 
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
-        self.description, self.motions, self.n = description, tuple(motions), description.robot.n
+        self.description, self.motions, self.n = description, tuple(motions), description.robot.driven
         say("friction: which law on which joint")
         self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
@@ -98,8 +96,8 @@ class FrictionSelection:
         final = with_laws(self.description, (t for j in range(self.n) for t in laws_of(j, pieces, self.carried)))
         groups: dict[str, list[str]] = {}
         for j in range(self.n):
-            own = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
-            groups.setdefault(own, []).append(str(j + 1))
+            of_joint = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
+            groups.setdefault(of_joint, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         sentence = f"{value}; {_tried()}{self._refused(chosen)}"
         taken = {self.pieces[k] for k in self.chosen}
@@ -233,8 +231,8 @@ class FrictionSelection:
 
     def _drives(self, chosen: Sequence[int], joint: int) -> bool:
         """Whether a piece of the joint that was added would push instead of brake; viscous and Coulomb are dropped later."""
-        listed = zip(chosen, self.selection.amplitudes(chosen), strict=True)
-        return any(a < 0.0 and self.pieces[k].joint == joint and self.pieces[k].kind not in PLAIN for k, a in listed)
+        sized = zip(chosen, self.selection.amplitudes(chosen), strict=True)
+        return any(a < 0.0 and self.pieces[k].joint == joint and self.pieces[k].kind not in PLAIN for k, a in sized)
 
     def _refined(self, chosen: Sequence[int], k: int) -> int:
         """The number of the same piece at the speed that fits best and brakes."""
@@ -251,8 +249,8 @@ class FrictionSelection:
         return bool(slowest <= part <= fastest) and self._supported(piece, speed)
 
     def _best(self, rest: Sequence[int], among: Sequence[int], otherwise: int) -> int:
-        listed = [(explained, k) for k, (a, explained) in zip(among, self.selection.quick(rest, among), strict=True) if a > 0.0]
-        return max(listed)[1] if listed else otherwise
+        ranked = [(explained, k) for k, (a, explained) in zip(among, self.selection.quick(rest, among), strict=True) if a > 0.0]
+        return max(ranked)[1] if ranked else otherwise
 
     def _settled(self, chosen: list[int]) -> list[int]:
         """Without pieces that came out negative, then without viscous or Coulomb friction that means nothing."""
@@ -350,9 +348,9 @@ class FrictionSelection:
 
 def _tried() -> str:
     """Which laws were tried, and by how many standard deviations they had to differ from zero, those that must by more in brackets."""
-    listed = [law.candidate for kind, law in LAWS.items() if law.candidate is not None and kind not in PLAIN[:2]]
-    usual = [c.name for c in listed if c.significant == Candidate.significant]
-    more = [c for c in listed if c.significant != Candidate.significant]
+    candidates = [law.candidate for kind, law in LAWS.items() if law.candidate is not None and kind not in PLAIN[:2]]
+    usual = [c.name for c in candidates if c.significant == Candidate.significant]
+    more = [c for c in candidates if c.significant != Candidate.significant]
     names = f"{', '.join(usual)} (and {', '.join(c.name for c in more)})"
     higher = "".join(f" ({c.significant:g} for {c.name})" for c in more)
     return (

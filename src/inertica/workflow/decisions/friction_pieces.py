@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.friction import DRY, LAWS, Candidate, FrictionLaw
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import State
-
-Array = NDArray[np.float64]
 
 PLAIN = ("viscous", "coulomb", "offset")
 """Laws of the first fit, the first two of which most joints have."""
@@ -83,8 +81,8 @@ def laws_of(joint: int, pieces: Sequence[Piece], carried: Parameters) -> list[Fr
         pieces: of all joints.
         carried: links that load it.
     """
-    own = [p for p in pieces if p.joint == joint]
-    laws = [p.law for p in own if p.kind not in {q.how.includes for q in own}]
+    of_joint = [p for p in pieces if p.joint == joint]
+    laws = [p.law for p in of_joint if p.kind not in {q.how.includes for q in of_joint}]
     if not any(DRY in law.states for law in laws):
-        laws = [LAWS[p.how.alone or p.kind].at_speed(joint, p.speed) for p in own]
+        laws = [LAWS[p.how.alone or p.kind].at_speed(joint, p.speed) for p in of_joint]
     return [law if law.load is None else replace(law, moments=carried.moments()) for law in laws]  # type: ignore[call-arg]

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Estimate, Estimator, Problem
@@ -50,8 +51,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.self_application import Replicas
-
-Array = NDArray[np.float64]
 
 BLOCKS = 12
 """Blocks of the record whose disagreement counts."""
@@ -128,24 +127,24 @@ def stated_uncertainty(
             one; NaN where the other model has no such parameter.
         in_part: replicas and neighbours are those of a part of the data; what its noise hides of a bias then counts as uncertain.
     """
-    said = DataFit.by(estimate)
-    noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
-    blocks = _by_blocks(estimate, problem, estimator, said)
-    variance = said.std**2 * widened_by_blocks(said.std**2, blocks, BLOCKS - 1)
+    by_data = DataFit.by(estimate)
+    noise = np.where(by_data.std > 0.0, by_data.std, np.inf)  # no torque depends on it, so that nothing can widen it
+    blocks = _by_blocks(estimate, problem, estimator, by_data)
+    variance = by_data.std**2 * widened_by_blocks(by_data.std**2, blocks, BLOCKS - 1)
     correction = np.zeros(len(noise))
     if replicated is not None and replicated.runs:
         correction, extra = _bias(estimate, noise, replicated, in_part)
         variance = variance + extra
     if len(neighbours):
-        variance = variance + np.mean((np.asarray(neighbours, float) - said.beta) ** 2, axis=0)
+        variance = variance + np.mean((np.asarray(neighbours, float) - by_data.beta) ** 2, axis=0)
     variance = variance + _largest_change(estimate.beta, alternatives) ** 2
     for other in delayed:  # independent of each other
-        variance = variance + (other - said.beta) ** 2
+        variance = variance + (other - by_data.beta) ** 2
     widened = np.maximum(np.sqrt(variance) / noise, 1.0)
-    solved, failed = _corrected(_widened(estimate, said, widened), problem, correction)
+    solved, failed = _corrected(_widened(estimate, by_data, widened), problem, correction)
     if failed:  # the correction is then part of the uncertainty
         widened = np.sqrt(widened**2 + (correction / noise) ** 2)
-        solved, correction = _widened(estimate, said, widened), np.zeros(len(noise))
+        solved, correction = _widened(estimate, by_data, widened), np.zeros(len(noise))
     known = np.isfinite(estimate.std)
     return Uncertainty(
         solved, correction, widened,
@@ -201,12 +200,12 @@ def _data_fits(logs: Sequence[Log], recipes: Sequence[Recipe], problem: Problem,
     return out
 
 
-def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: DataFit) -> Array:
+def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, by_data: DataFit) -> Array:
     """(b,) variances by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
     if not linear(estimator):
-        return np.zeros(len(said.beta))
+        return np.zeros(len(by_data.beta))
     system, weights = estimator.weighted(problem.observations, estimate)
-    return np.asarray(np.sum(block_changes(system, said.beta, weights, BLOCKS) ** 2, axis=0))
+    return np.asarray(np.sum(block_changes(system, by_data.beta, weights, BLOCKS) ** 2, axis=0))
 
 
 def widened_by_blocks(noise: Array, blocks: Array, freedom: int) -> Array:
@@ -229,12 +228,12 @@ def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool)
 
     Repetitions of a part scatter more than the whole fit, so that they may hide a bias which is not small against its noise.
     """
-    found = np.array([DataFit.by(run.estimate).beta for run in replicated.runs])
+    replicated_beta = np.array([DataFit.by(run.estimate).beta for run in replicated.runs])
     known = np.isfinite(estimate.std)
-    m = found.mean(axis=0) - estimate.beta
-    scatter = found.std(axis=0, ddof=1) / noise
+    m = replicated_beta.mean(axis=0) - estimate.beta
+    scatter = replicated_beta.std(axis=0, ddof=1) / noise
     kappa = float(np.sqrt(np.mean(scatter[known] ** 2))) if known.any() else 0.0
-    se = kappa * np.where(np.isfinite(noise), noise, 0.0) / np.sqrt(len(found))
+    se = kappa * np.where(np.isfinite(noise), noise, 0.0) / np.sqrt(len(replicated_beta))
     share = np.where(known, np.maximum(0.0, 1.0 - se**2 / np.maximum(m**2, 1e-300)), 0.0)
     unsure = np.where(known, 1.0, 0.0) if in_part else share
     return -share * m, unsure * se**2 + (DISTRUSTED * share * m) ** 2
@@ -248,9 +247,9 @@ def _largest_change(beta: Array, others: Sequence[Array]) -> Array:
     return np.asarray(np.max(np.where(np.isfinite(change), change, 0.0), axis=0))
 
 
-def _widened(estimate: Estimate, said: DataFit, factor: Array) -> Estimate:
+def _widened(estimate: Estimate, by_data: DataFit, factor: Array) -> Estimate:
     """Covariance of what the data say, standard deviations multiplied, correlations kept; in the evidence, too."""
-    covariance = factor[:, None] * said.covariance * factor
+    covariance = factor[:, None] * by_data.covariance * factor
     evidence = estimate.evidence
     if evidence is not None and evidence.strategy is not None:
         evidence = replace(evidence, widened=factor)
@@ -266,14 +265,14 @@ def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple
     if evidence is None or evidence.strategy is None:
         if estimate.chi is not None:  # nothing says how its standard parameters would follow
             return estimate, True
-        moved = None if evidence is None else evidence.moved(correction)
-        return replace(estimate, beta=estimate.beta + correction, evidence=moved), False
-    moved = evidence.moved(correction)
+        shifted = None if evidence is None else evidence.moved(correction)
+        return replace(estimate, beta=estimate.beta + correction, evidence=shifted), False
+    shifted = evidence.moved(correction)
     try:
-        found = evidence.strategy(Stacked(moved.R, moved.z, moved.rest))
+        solution = evidence.strategy(Stacked(shifted.R, shifted.z, shifted.rest))
     except SolveError:
         return estimate, True
-    return replace(estimate, beta=found.beta, chi=found.chi, warnings=found.warnings, evidence=moved), False
+    return replace(estimate, beta=solution.beta, chi=solution.chi, warnings=solution.warnings, evidence=shifted), False
 
 
 def _sentence(

@@ -25,8 +25,8 @@ def with_kept_friction(chosen: Description, stated: Description, logs: Sequence[
         return chosen
     bare = set(np.flatnonzero(~np.asarray(measured)).tolist())
     dropped = {term for term in friction_terms(chosen.layout.terms) if term.at in bare}
-    kept = tuple(term for term in friction_terms(stated.layout.terms) if term.at in bare)
+    stated_terms = tuple(term for term in friction_terms(stated.layout.terms) if term.at in bare)
     others = tuple(term for term in chosen.layout.terms if term not in dropped)
-    out = chosen.with_terms((*others, *kept))
+    out = chosen.with_terms((*others, *stated_terms))
     values = {p.name: stated.prior[p.name] for p in out.layout.parameters if p.joint in bare and p.name in stated.layout.names}
     return replace(out, prior=out.prior.replaced(values))

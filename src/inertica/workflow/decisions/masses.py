@@ -70,16 +70,16 @@ def choose_masses(problem: Problem, estimator: Estimator, estimate: Estimate) ->
         return None, None
     refused: Choice | None = None
     for factor in WITHIN:
-        found = _held_within(factor, problem, estimator, estimate)
-        if found is None or (bounded := _strategy(found.estimate)) is None:
+        held = _held_within(factor, problem, estimator, estimate)
+        if held is None or (bounded := _strategy(held.estimate)) is None:
             return None, refused
         both = _compared(problem, free, bounded)
-        links, scores = found.links, {"as the data have them": both.short.score_without, "near the model": both.short.score}
+        links, scores = held.links, {"as the data have them": both.short.score_without, "near the model": both.short.score}
         if not _speaks_against(both):
             value = f"link {links} within a factor {factor:.3g} of the model's mass"
             why = f"{value}, from which data that do not decide it had taken it by more than a factor {MASS_FACTOR:g}"
             taken = candidates(scores, "near the model")
-            return found, Choice(
+            return held, Choice(
                 SUBJECT, value, f"{why}: {both.short.sentence}", True, taken, both.short.score, both.short.score_without
             )
         why = f"link {links} is left as the data have it, far from the model: near it {both.short.sentence}"

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
@@ -33,8 +33,6 @@ from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Say
 from inertica.workflow.identify.hold_out import left_out
 from inertica.workflow.identify.mount import Mount, listed
-
-Array = NDArray[np.float64]
 
 SIGNIFICANT = 1e-3
 """p below which a lean is believed."""
@@ -87,6 +85,8 @@ def choose_mount(description: Description, motions: Sequence[Motion], say: Say, 
     def kept(why: str) -> Mount:
         return Mount(file, file, f"as the model file has it: {why}")
 
+    if description.robot.floating:
+        return kept("the orientation of the base is measured")
     if not any(file):
         return kept("the model file has no gravity, so how the robot is mounted is not testable")
     assumed, added = with_offsets(assumed_friction(description))
@@ -143,15 +143,15 @@ class _Decision:
         best, _ = tilt.newton(best)
         if self._aside(best) <= FAR:
             return None
-        found = self.data.left_out(weights, best)
+        scores = self.data.left_out(weights, best)
         before = min(self.data.left_out(weights, g).error for g in (self.file, -self.file))
-        predicts = found.error < found.size  # a fit that is worse than no model at all is no evidence
-        if found.error <= HALF**2 * before and predicts and self._possible_links_allow(best):
+        predicts = scores.error < scores.size  # a fit that is worse than no model at all is no evidence
+        if scores.error <= HALF**2 * before and predicts and self._possible_links_allow(best):
             return self._elsewhere(weights, tilt, best, before)
-        if found.error <= DOUBTFUL**2 * before and predicts:
+        if scores.error <= DOUBTFUL**2 * before and predicts:
             self.doubt = (
                 f"gravity along {listed(best / self.size)} of the base would lower the residual on data left out from "
-                f"{_percent(before, found.size)} to {_percent(found.error, found.size)} %, which is not enough to believe it: "
+                f"{_percent(before, scores.size)} to {_percent(scores.error, scores.size)} %, which is not enough to believe it: "
                 "state gravity in the card if the robot is mounted so"
             )
         return None
@@ -161,16 +161,16 @@ class _Decision:
         test = lean_test(self.data, tilt, weights, best)
         best, ambiguous = self._signed(tilt, best, 1.0 if test is None else test.correlation)
         best, test = self._squared(weights, tilt, best, before)
-        found = self.data.left_out(weights, best)
+        scores = self.data.left_out(weights, best)
         spread = (
             f"± {INTERVAL * test.sd:.1f} deg" if test is not None and test.sd < WILD else "one of its angles is not determined"
         )
         sentence = (
             f"the robot is mounted otherwise than its model file says: gravity points along {listed(best / self.size)} of the base "
             f"({spread}), {between(best, self.file):.0f} deg away; the residual on data left out falls from "
-            f"{_percent(before, found.size)} to {_percent(found.error, found.size)} %"
+            f"{_percent(before, scores.size)} to {_percent(scores.error, scores.size)} %"
         )
-        residuals = (float(np.sqrt(before / found.size)), float(np.sqrt(found.error / found.size)))
+        residuals = (float(np.sqrt(before / scores.size)), float(np.sqrt(scores.error / scores.size)))
         options = {"tested": True, "accepted": True, "ambiguous": ambiguous or None, "residuals": residuals}
         filled = {} if test is None else _angles(np.zeros(2), test)
         return Mount(vector(best), vector(self.file), sentence, **options, **filled)  # type: ignore[arg-type]
@@ -182,8 +182,8 @@ class _Decision:
         axis[k] = self.size * np.sign(g[k])
         if between(g, axis) <= NEAR_AXIS:
             test = lean_test(self.data, tilt, weights, axis)
-            told = test is not None and test.p < SIGNIFICANT and test.sd < KNOWN
-            if not told and self.data.left_out(weights, axis).error <= HALF**2 * before:
+            significant = test is not None and test.p < SIGNIFICANT and test.sd < KNOWN
+            if not significant and self.data.left_out(weights, axis).error <= HALF**2 * before:
                 return axis, test
         return g, lean_test(self.data, tilt, weights, g)
 
@@ -214,8 +214,8 @@ class _Decision:
             test = lean_test(self.data, tilt, weights, home)
         elif signs.gain >= -CLEAR:
             ambiguous = f"whether the robot stands or hangs is not testable {SAME}"
-        found = self._leaning(home, weights, tilt, test)
-        return replace(found, ambiguous="; ".join(part for part in (ambiguous, self.doubt) if part) or None)
+        leaned = self._leaning(home, weights, tilt, test)
+        return replace(leaned, ambiguous="; ".join(part for part in (ambiguous, self.doubt) if part) or None)
 
     def _hangs(self, g: Array) -> bool:
         """Whether the opposite of g predicts data left out no worse; where only real bodies tell them apart, they do alike."""
@@ -253,19 +253,19 @@ class _Decision:
         if test.p >= SIGNIFICANT:
             if test.sd > KNOWN:
                 return replace(upright, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
-            said = f"a lean of {size:.2f} deg (± {width:.2f}) is not significant (p = {test.p:.2g})"
-            return replace(upright, sentence=f"{where}: {said}; a turn about the vertical would not show")
+            sentence = f"a lean of {size:.2f} deg (± {width:.2f}) is not significant (p = {test.p:.2g})"
+            return replace(upright, sentence=f"{where}: {sentence}; a turn about the vertical would not show")
         return self._tried(upright, home, weights, tilt, test)
 
     def _tried(self, upright: Mount, home: Array, weights: Array, tilt: Tilt, test: LeanTest) -> Mount:
         """A significant lean: converged, and judged on data left out."""
         leaning, _ = tilt.newton(home)
         size = between(leaning, home)
-        own, there = self._at(leaning)
-        again = lean_test(self.data, there, own, leaning) or test
+        tilted_data, tilted = self._at(leaning)
+        again = lean_test(self.data, tilted, tilted_data, leaning) or test
         along = tangents(home)
         angles = np.degrees(np.arctan2(along @ leaning, home @ leaning / self.size))
-        with_it, without = self.data.left_out(own, leaning, steps=2), self.data.left_out(own, home)
+        with_it, without = self.data.left_out(tilted_data, leaning, steps=2), self.data.left_out(tilted_data, home)
         compared = compare(with_it.errors, without.errors, without.sizes)
         again = replace(again, tangents=along).at_least(with_it.spread(along))
         again = replace(again, p=max(test.p, again.probability(angles)))
@@ -279,22 +279,24 @@ class _Decision:
             else "",
         ]
         residuals = (float(np.sqrt(without.error / without.size)), float(np.sqrt(with_it.error / with_it.size)))
-        found = replace(upright, residuals=residuals, **_angles(angles, again))
-        said = f"gravity tilted by {size:.2f} deg (± {INTERVAL * again.sd:.2f})"
+        mounted = replace(upright, residuals=residuals, **_angles(angles, again))
+        tilt_words = f"gravity tilted by {size:.2f} deg (± {INTERVAL * again.sd:.2f})"
         if any(doubts):
             because = ", ".join(d for d in doubts if d)
-            return replace(found, sentence=f"{upright.sentence}; {said} would fit better (p = {again.p:.1g}), but {because}")
+            return replace(
+                mounted, sentence=f"{upright.sentence}; {tilt_words} would fit better (p = {again.p:.1g}), but {because}"
+            )
         towards = ", ".join(f"{a:.2f} deg towards {name}" for a, name in zip(angles, _names(along), strict=True))
         sentence = (
-            f"{upright.sentence if upright.accepted else 'the base leans'}: {said} from the model file's ({towards}; "
+            f"{upright.sentence if upright.accepted else 'the base leans'}: {tilt_words} from the model file's ({towards}; "
             f"p = {again.p:.1g}); the residual on data left out falls from {100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
         )
-        return replace(found, gravity=vector(leaning), accepted=True, sentence=sentence)
+        return replace(mounted, gravity=vector(leaning), accepted=True, sentence=sentence)
 
 
 def with_offsets(description: Description) -> tuple[Description, frozenset[str]]:
     """The robot with a torque offset on every joint, and the names of those it did not have."""
-    missing = [Offset(j) for j in range(description.robot.n) if f"off{j + 1}" not in description.layout.names]
+    missing = [Offset(j) for j in range(description.robot.driven) if f"off{j + 1}" not in description.layout.names]
     added = frozenset(p.name for term in missing for p in term.parameters)
     return description.with_terms((*description.layout.terms, *missing)) if missing else description, added
 

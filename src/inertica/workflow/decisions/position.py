@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.mild import correlation
 from inertica.estimators.consistent.strategy import MILD, Consistent
@@ -26,8 +26,6 @@ from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Alternative, Choice, Say
 from inertica.workflow.identify.hold_out import LeftOut, left_out
-
-Array = NDArray[np.float64]
 
 WORTHWHILE = 0.1
 """Share of a joint's squared error that a term must take away: of the fit, to be tried, and on data left out, to be taken."""
@@ -92,21 +90,21 @@ class _Model:
     @property
     def most_relief(self) -> float:
         """What no trial can exceed: all of the pull."""
-        found, noise = self.pulled
-        return float((found.objective - found.squares) / (self.correlation * noise))
+        solution, noise = self.pulled
+        return float((solution.objective - solution.squares) / (self.correlation * noise))
 
     def outcome(self, strength: float, weights: Array) -> tuple[ConeSolution, float]:
         """The fit with a given strength of the pull, and the noise variance of its rows."""
         ready = self.solve.with_strength(strength).prepared(self.problem)
         fit = ready.fit(self.problem.observations.stacked(weights))
-        found, _ = ready.kept(fit, ready.used.prior, lambda: strength)
-        return found, fit.noise
+        solution, _ = ready.kept(fit, ready.used.prior, lambda: strength)
+        return solution, fit.noise
 
     @cached_property
     def residuals(self) -> list[Array]:
         """(N, n) per motion, of the fit to all of the data; zero where rows take no part."""
-        found = self.estimator.estimate(self.problem)
-        return [r * use for r, use in self.problem.observations.records(found.beta)]
+        estimate = self.estimator.estimate(self.problem)
+        return [r * use for r, use in self.problem.observations.records(estimate.beta)]
 
 
 def choose_position_torque(problem: Problem, description: Description, say: Say) -> tuple[Description, Choice] | None:
@@ -119,22 +117,22 @@ def choose_position_torque(problem: Problem, description: Description, say: Say)
     """
     with one_thread():
         model = _Model(problem, replace(Consistent.towards(MILD), strength="mildest"))
-        found = _grown(model, say)
-    if not found.terms:
+        grown = _grown(model, say)
+    if not grown.terms:
         return None
-    with_terms, without = found.joint_errors, model.joint_errors
+    with_terms, without = grown.joint_errors, model.joint_errors
     terms = tuple(
-        Alternative(NAMES[type(t)], float(with_terms[t.at] / without[t.at]), True, f"joint {t.at + 1}") for t in found.terms
+        Alternative(NAMES[type(t)], float(with_terms[t.at] / without[t.at]), True, f"joint {t.at + 1}") for t in grown.terms
     )
     value = "; ".join(term.full_name for term in terms)
-    listed = ", ".join(f"{100 * term.score:.2g} % on {term.group}" for term in terms)
+    shares = ", ".join(f"{100 * term.score:.2g} % on {term.group}" for term in terms)
     sentence = (
         f"{value}: torque that depends on position and that no link near the model's explains (cables, hoses, springs, a sensor that "
-        f"feels the turn); the squared error on data left out becomes {listed} of what it was; "
-        f"{found.left_out.against(model.left_out).sentence}"
+        f"feels the turn); the squared error on data left out becomes {shares} of what it was; "
+        f"{grown.left_out.against(model.left_out).sentence}"
     )
-    choice = Choice("position", value, sentence, True, terms, found.left_out.residual, model.left_out.residual)
-    return description.with_terms((*description.layout.terms, *found.terms)), choice
+    choice = Choice("position", value, sentence, True, terms, grown.left_out.residual, model.left_out.residual)
+    return description.with_terms((*description.layout.terms, *grown.terms)), choice
 
 
 def _grown(model: _Model, say: Say) -> _Model:
@@ -167,7 +165,7 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
     robot, motions = model.problem.base.layout.robot, model.problem.motions
     taken = {t.at for t in model.problem.base.layout.terms if isinstance(t, Spring | Counterbalance)}
     ranked = []
-    for j in (j for j in range(robot.n) if j not in taken | refused):
+    for j in (j for j in range(robot.driven) if j not in taken | refused):
         residual, shares = np.concatenate([r[:, j] for r in model.residuals]), dict[OnJoint, float]()
         for kind in (Spring,) if robot.joints[j].prismatic else tuple(NAMES):
             columns = np.concatenate([m.decimator.decimate(_columns(kind(j), m.q)) for m in motions])

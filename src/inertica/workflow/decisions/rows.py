@@ -10,17 +10,19 @@ narrowly as torque, and the bandwidth is the one that predicts raw torque left o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
 from inertica.estimators.structure.bandwidth import STEP
-from inertica.guard import ShortAndLong, compare
+from inertica.guard import MATTERS, Comparison, compare
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
@@ -32,6 +34,7 @@ from inertica.workflow.decisions.filter import (
     Velocity,
     choose_filter,
     cutoff_candidates,
+    position_edge,
     recipe_for,
     search_start,
     velocity_sources,
@@ -41,8 +44,26 @@ from inertica.workflow.identify.choice import Alternative, Choice, Say
 MOST = 0.5
 """Share of the squared torque that rows of a fit must hold: less is the smaller part of what the fit is asked to predict."""
 
+MOVING = 0.9
+"""Share of a joint's squared velocity in the rows by which bandwidths are compared; the others say what it does while it sticks."""
+
 FEWEST_MOVING = 50
 """Samples that must show motion for the logs to tell anything."""
+
+
+@dataclass(frozen=True)
+class EveryRow:
+    """Fits to every row.
+
+    Args:
+        chosen: how logs are prepared for them.
+        best: the same at the bandwidth that predicts best by however little.
+        tried: all bandwidths and sources of velocity.
+    """
+
+    chosen: Recipe
+    best: Recipe
+    tried: tuple[Alternative, ...]
 
 
 def choose_filter_and_rows(
@@ -53,7 +74,7 @@ def choose_filter_and_rows(
     say: Say,
     velocities: Sequence[Velocity] | None = None,
 ) -> tuple[Recipe, Choice]:
-    """`choose_filter`, and where the rows that it keeps hold the smaller part of the torque, every row if that predicts better.
+    """`choose_filter`, and where the rows that it keeps hold the smaller part of the torque, every row unless that predicts worse.
 
     Args:
         description: robot with the friction that is assumed for now.
@@ -66,7 +87,8 @@ def choose_filter_and_rows(
     rate = min(log.rate for log in logs)
     start = min(search_start(logs, base).narrowest, HIGHEST * rate)
     masked = recipe_for(start, rate, replace(recipe, velocity="differences"))
-    share = torque_share(_problem(description, base, logs, masked))
+    highest = min(max(position_edge(logs), start), HIGHEST * rate)
+    share = torque_share(_problem(description, base, logs, masked), highest)
     if share >= MOST:
         return choose_filter(description, base, logs, recipe, say, velocities)
     try:
@@ -74,26 +96,30 @@ def choose_filter_and_rows(
     except TooFewSamplesError:
         usual = None
     say("filter: a fit to every row, since most of the torque lies near reversals")
-    every, tried = _every_row(description, base, logs, recipe, start, velocities)
+    widest = every_row_recipe(highest, rate, recipe, "differences")
+    moving = [_moving(prepare(log, widest)) for log in logs]
+    every_row = _every_row(description, base, logs, recipe, (start / STEP, highest), velocities, moving)
+    every, tried = every_row.chosen, every_row.tried
     why = f"rows away from reversals and rest hold, below {start:.3g} Hz, only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
-        best = min(each.score for each in tried)
-        sentence = f"{value}: {why}, too few to fit; on data left out {100 * best:.3g} %, the least of {len(tried)} settings"
-        return every, Choice("filter", value, sentence, True, tried, best)
-    both = _compared(description, base, logs, every, usual[0])
-    if not both.pays:
+        score = next(each.score for each in tried if each.taken)
+        sentence = f"{value}: {why}, too few to fit; where the joints move, {100 * score:.3g} % on data left out"
+        return every, Choice("filter", value, sentence, True, tried, score)
+    compared = _compared(description, base, logs, every_row.best, usual[0], moving)
+    if compared.significantly_worse:
         choice = usual[1]
-        sentence = f"{choice.sentence}; {why}, yet a fit to every row pays not: {both.short.sentence}"
+        sentence = f"{choice.sentence}; {why}, yet a fit to every row predicts worse: {compared.sentence}"
         return usual[0], replace(choice, sentence=sentence, disagreement=True)
-    sentence = f"{value}: {why}; {both.short.sentence}"
-    return every, Choice("filter", value, sentence, True, tried, both.short.score, both.short.score_without)
+    sentence = f"{value}: {why}; {compared.sentence}"
+    return every, Choice("filter", value, sentence, True, tried, compared.score, compared.score_without)
 
 
-def torque_share(problem: Problem) -> float:
-    """Share of the squared recorded torque that the rows of a fit hold, over all joints; 1 where too few samples move to tell.
+def torque_share(problem: Problem, highest: float) -> float:
+    """Share of the squared torque that the rows of a fit hold, over all joints; 1 where too few samples move to tell.
 
-    Rows are masked and low-passed to the bandwidth of the fit; both leave out torque that predictions are asked for.
+    Rows are masked and low-passed to the bandwidth of the fit; both leave out torque that predictions are asked for.  Of torque above
+    the noise of the positions (`highest`, Hz) no fit knows anything: there may be nothing but what a controller makes of that noise.
     """
     if sum(motion.used for motion in problem.motions) < FEWEST_MOVING:
         return 1.0
@@ -103,14 +129,15 @@ def torque_share(problem: Problem) -> float:
         samples = problem.motions[rows.motion].decimator.ratio
         used += samples * np.sum(np.where(rows.use, rows.y, 0.0) ** 2, axis=0)
     for motion in problem.motions:
-        recorded += np.sum(np.nan_to_num(motion.tau_raw[~motion.spoiled]) ** 2, axis=0)
+        low = Butterworth(cutoff=highest).smoothed(np.nan_to_num(motion.tau_raw), motion.dt)
+        recorded += np.sum(low[~motion.spoiled] ** 2, axis=0)
     weights = levers(problem.base.layout.robot) ** 2
     return float(used @ weights) / max(float(recorded @ weights), 1e-300)
 
 
-def every_row_recipe(bandwidth: float, rate: float, recipe: Recipe) -> Recipe:
+def every_row_recipe(bandwidth: float, rate: float, recipe: Recipe, velocity: Velocity) -> Recipe:
     """Every row, positions and torque filtered alike: a wide filter of positions lets their noise turn the sign of velocities."""
-    narrow = recipe_for(bandwidth, rate, recipe)
+    narrow = recipe_for(bandwidth, rate, replace(recipe, velocity=velocity))
     return replace(narrow, filter=Butterworth(cutoff=bandwidth), reversal=None, standstill=None, prediction=None)
 
 
@@ -119,30 +146,62 @@ def _every_row(
     base: BaseModel,
     logs: Sequence[Log],
     recipe: Recipe,
-    start: float,
+    between: tuple[float, float],
     velocities: Sequence[Velocity] | None,
-) -> tuple[Recipe, tuple[Alternative, ...]]:
-    """The recipe that predicts raw torque left out best, and the scores of all that were tried."""
+    moving: Sequence[NDArray[np.bool_]],
+) -> EveryRow:
+    """Fits to every row, compared by raw torque left out where joints move.
+
+    From a step above the band of the positions, which a filter would cut at its edge, up to their noise.  Neighbouring
+    bandwidths often predict alike; a narrow one says less of faster motion, a wide one holds more noise.  Of those from the best one
+    upwards whose residuals hardly differ the middle one is taken.
+    """
     rate = min(log.rate for log in logs)
     sources = velocities or velocity_sources(logs)
-    steps = max(0, int(np.floor(np.log(HIGHEST * rate / start) / np.log(STEP))))
-    recipes = [every_row_recipe(start * STEP**k, rate, replace(recipe, velocity=s)) for k in range(steps + 1) for s in sources]
-    scores = [Blocks(_problem(description, base, logs, own), PARTS).evaluate().all for own in recipes]
-    tried = {(r.filter.cutoff, r.velocity): s for r, s in zip(recipes, scores, strict=True)}  # type: ignore[attr-defined]
-    return recipes[int(np.argmin(scores))], cutoff_candidates(tried)
+    start, highest = between
+    steps = int(np.floor(np.log(highest / start) / np.log(STEP)))
+    cutoffs = [start * STEP**k for k in range(steps + 1)]
+    scores = {
+        (cutoff, source): _score(_problem(description, base, logs, every_row_recipe(cutoff, rate, recipe, source)), moving)
+        for source in sources
+        for cutoff in cutoffs
+    }
+    best, source = min(scores, key=lambda key: scores[key])
+    widest = max(c for c in cutoffs if c >= best and scores[c, source] <= MATTERS * scores[best, source])
+    chosen, narrowest = (every_row_recipe(c, rate, recipe, source) for c in (float(np.sqrt(best * widest)), best))
+    tried = cutoff_candidates(scores, (best, source))
+    return EveryRow(chosen, narrowest, tried)
 
 
-def _compared(description: Description, base: BaseModel, logs: Sequence[Log], every: Recipe, usual: Recipe) -> ShortAndLong:
+def _score(problem: Problem, moving: Sequence[NDArray[np.bool_]]) -> float:
+    """Relative residual of parts left out in turn, where the joints move."""
+    return Blocks(problem, PARTS).scored_on(problem.motions, moving).evaluate().all
+
+
+def _moving(motion: Motion) -> NDArray[np.bool_]:
+    """(N, n) samples that hold most of the squared velocity of each joint."""
+    squares = motion.dq**2
+    ordered = np.sort(squares, axis=0)
+    slow = np.cumsum(ordered, axis=0) < (1.0 - MOVING) * ordered.sum(axis=0)
+    least = ordered[np.minimum(slow.sum(axis=0), len(ordered) - 1), np.arange(motion.n)]
+    return np.asarray(squares >= least)
+
+
+def _compared(
+    description: Description,
+    base: BaseModel,
+    logs: Sequence[Log],
+    every: Recipe,
+    usual: Recipe,
+    moving: Sequence[NDArray[np.bool_]],
+) -> Comparison:
     """Raw torque left out, as predicted by fits to every row and by the usual ones; each with its own filter of predictions."""
     scores = []
     for recipe in (every, usual):
         fits = Blocks(_problem(description, base, logs, recipe), PARTS)
-        fits = fits.scored_on([prepare(log, recipe.for_prediction) for log in logs])
-        scores.append((fits.evaluate(), fits.evaluate(folds=fits.thirds)))
+        scores.append(fits.scored_on([prepare(log, recipe.for_prediction) for log in logs], moving).evaluate())
     weights = levers(base.layout.robot) ** 2
-    return ShortAndLong(
-        *(compare(x.squares @ weights, y.squares @ weights, y.sizes @ weights) for x, y in zip(*scores, strict=True))
-    )
+    return compare(*(x @ weights for x in (scores[0].squares, scores[1].squares, scores[0].sizes)))
 
 
 def _problem(description: Description, base: BaseModel, logs: Sequence[Log], recipe: Recipe) -> Problem:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
 from inertica.estimators.structure.shape_search import FoundShapes, ShapedColumns, found_shapes
@@ -19,8 +19,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
 from inertica.robot.terms import State
 from inertica.workflow.identify.choice import Choice, Say
-
-Array = NDArray[np.float64]
 
 SPEEDS = (0.005, 1.0)
 """Bounds of a speed, in parts of the joint's 95th percentile speed."""
@@ -61,19 +59,19 @@ def refine_shapes(description: Description, motions: Sequence[Motion], say: Say)
             "friction viscous,stribeck"
         )
     say("friction: constants of the laws")
-    found = _searched(description, laws, motions)
-    terms = tuple(t.with_shapes(found.values) if t in laws else t for t in description.layout.terms)
+    shapes = _searched(description, laws, motions)
+    terms = tuple(t.with_shapes(shapes.values) if t in laws else t for t in description.layout.terms)
     refined = description.with_terms(terms)
     prior = Parameters(refined.layout, refined.prior.values, None, refined.prior.origin)  # type: ignore[arg-type]
-    std = {name: found.values[name] * s for name, s in found.std.items()}
-    changes = [{name: s for name, s in found.spread.items() if s > 0.0}]
-    return RefinedShapes(replace(refined, prior=prior), _choice(laws, found), std, changes)
+    std = {name: shapes.values[name] * s for name, s in shapes.std.items()}
+    changes = [{name: s for name, s in shapes.spread.items() if s > 0.0}]
+    return RefinedShapes(replace(refined, prior=prior), _choice(laws, shapes), std, changes)
 
 
 def _searched(description: Description, laws: Sequence[FrictionLaw], motions: Sequence[Motion]) -> FoundShapes:
     others = [law for law in friction_terms(description.layout.terms) if law not in laws]
     rest = with_laws(description, others)
-    assumed = with_laws(description, plain_friction(description.robot.n))
+    assumed = with_laws(description, plain_friction(description.robot.driven))
     noise = Observations(base_model(assumed.layout), motions, assumed.prior).sigmas
     system = Observations(base_model(rest.layout), motions, rest.prior)
     speeds = np.abs(np.concatenate([m.dq for m in motions]))
@@ -94,27 +92,27 @@ def _shaped(law: FrictionLaw, motions: Sequence[Motion], fastest: float) -> Shap
         blocks = []
         for motion in motions:
             dq = [motion.dq[:, law.at]] * n
-            given = law.columns(State([motion.q[:, law.at]] * n, dq, [motion.ddq[:, law.at]] * n, values))
-            made = np.column_stack([np.broadcast_to(np.asarray(c[law.at], float), len(motion)) for c in given])
+            columns_of_law = law.columns(State([motion.q[:, law.at]] * n, dq, [motion.ddq[:, law.at]] * n, values))
+            made = np.column_stack([np.broadcast_to(np.asarray(c[law.at], float), len(motion)) for c in columns_of_law])
             blocks.append(motion.decimator.decimate(made))
         return np.concatenate(blocks)
 
     return ShapedColumns(law.at, names, start, lower, upper, tuple(p.name for p in law.parameters), columns)
 
 
-def _choice(laws: Sequence[FrictionLaw], found: FoundShapes) -> Choice:
+def _choice(laws: Sequence[FrictionLaw], shapes: FoundShapes) -> Choice:
     units = {s.name: "" if s.unit == "1" else f" {s.unit}" for law in laws for s in law.shapes}
-    told = [
-        f"{name} {found.values[name]:.3g}{units[name]} ({low:.3g} to {high:.3g})"
-        for name in found.told
-        for low, high in [found.interval(name)]
+    determined = [
+        f"{name} {shapes.values[name]:.3g}{units[name]} ({low:.3g} to {high:.3g})"
+        for name in shapes.told
+        for low, high in [shapes.interval(name)]
     ]
-    kept = [f"{name} {value:.3g}{units[name]}" for name, value in found.values.items() if name not in found.told]
-    value = ", ".join([*told, *(f"{text} as stated" for text in kept)])
+    undetermined = [f"{name} {value:.3g}{units[name]}" for name, value in shapes.values.items() if name not in shapes.told]
+    value = ", ".join([*determined, *(f"{text} as stated" for text in undetermined)])
     sentence = (
-        f"{value}: separable least squares over all joints; other values explain {100 * found.gain:.2g} % of the squared error"
+        f"{value}: separable least squares over all joints; other values explain {100 * shapes.gain:.2g} % of the squared error"
     )
-    if kept:
+    if undetermined:
         sentence += (
             "; the log does not tell those that are as stated: a factor of seven or more between their ends, or no end at all"
         )

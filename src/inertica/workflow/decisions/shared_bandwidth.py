@@ -77,21 +77,21 @@ def shared_bandwidth(
         value = "the stated filter" if settings.cutoff is None else f"fit up to {settings.cutoff:g} Hz"
         return SharedBandwidth(tuple(_for_set(stated, logs) for logs in sets), Choice.given(SUBJECT, value))
     other = fitted_bandwidth(recipe)
-    found = [_range_of(description, base, recipe, logs, other if of_first and k == 0 else None) for k, logs in enumerate(sets)]
-    narrowest = min([r.chosen for r in found] + ([] if other is None else [other]))
-    bandwidths = [min(max(narrowest, r.start), r.chosen) for r in found]
+    ranges = [_range_of(description, base, recipe, logs, other if of_first and k == 0 else None) for k, logs in enumerate(sets)]
+    narrowest = min([r.chosen for r in ranges] + ([] if other is None else [other]))
+    bandwidths = [min(max(narrowest, r.start), r.chosen) for r in ranges]
     recipes = tuple(
         _for_set(_limited(recipe_for(f, rate, recipe), recipe, rate), logs) for f, logs in zip(bandwidths, sets, strict=True)
     )
-    return SharedBandwidth(recipes, _choice(found, bandwidths, None if of_first else other))
+    return SharedBandwidth(recipes, _choice(ranges, bandwidths, None if of_first else other))
 
 
 def _range_of(description: Description, base: BaseModel, recipe: Recipe, logs: Sequence[Log], chosen: float | None) -> _Range:
     """Of one set, whose bandwidth may have been chosen before."""
     part = representative(logs).logs
     if chosen is None:
-        found = choose_bandwidth(description, base, part, _for_set(recipe, logs))
-        return _Range(min(found.search.start, found.chosen), found.chosen, found.disagreement)
+        bandwidth = choose_bandwidth(description, base, part, _for_set(recipe, logs))
+        return _Range(min(bandwidth.search.start, bandwidth.chosen), bandwidth.chosen, bandwidth.disagreement)
     return _Range(min(search_start(part, base).first, chosen), chosen)
 
 
@@ -116,14 +116,14 @@ def _limited(new: Recipe, chosen: Recipe, rate: float) -> Recipe:
     return replace(new, prediction=replace(wanted, cutoff=min(wanted.cutoff, HIGHEST * rate)))
 
 
-def _choice(found: Sequence[_Range], bandwidths: Sequence[float], result: float | None) -> Choice:
-    listed = ", ".join(f"{r.chosen:.3g}" for r in found)
+def _choice(ranges: Sequence[_Range], bandwidths: Sequence[float], result: float | None) -> Choice:
+    each = ", ".join(f"{r.chosen:.3g}" for r in ranges)
     value = "fit up to " + " and ".join(dict.fromkeys(f"{f:.3g} Hz" for f in bandwidths))
-    why = f"measured torque follows from the motion up to {listed} Hz in the sets of records"
+    why = f"measured torque follows from the motion up to {each} Hz in the sets of records"
     if result is not None:
         why += f", up to {result:.3g} Hz in the result"
     why += "; the narrowest holds for all, down to where the motion of a set itself ends"
-    disagreement = any(r.disagreement for r in found)
+    disagreement = any(r.disagreement for r in ranges)
     if disagreement:
         why += "; data left out asked for less than the gain of torque allowed"
     return Choice(SUBJECT, value, f"{value}: {why}", disagreement=disagreement)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.dynamics.engine import Engine
 from inertica.guard import ShortAndLong, compare
 from inertica.preprocessing.motion import Motion
@@ -21,9 +22,6 @@ from inertica.workflow.decisions.correction import BLOCKS, THIRDS
 from inertica.workflow.identify.choice import Choice, candidates
 from inertica.workflow.identify.prediction import held_direction
 from inertica.workflow.identify.standstill import HELD, Standstill, friction_jump, rounding
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SUBJECT = "friction near standstill"
 
@@ -135,8 +133,8 @@ def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine:
         pays &= _left_out(whole).sum(axis=0) <= whole[:, 0].sum(axis=0)
     chosen = np.where(pays, data.best, 0)
     weights = levers(parameters.layout.robot) ** 2
-    found = np.where(pays, short, blocks[:, 0]) if chosen.any() else short
-    compared = compare(*(x @ weights for x in (found, blocks[:, 0], sizes)))
+    bounds = np.where(pays, short, blocks[:, 0]) if chosen.any() else short
+    compared = compare(*(x @ weights for x in (bounds, blocks[:, 0], sizes)))
     scores = {"held": compared.score_without, "rounded": compared.score}
     if not chosen.any():
         why = f"held: rounding dry friction pays on no joint by tenths and thirds left out; all joints, by tenths: {compared.sentence}"

@@ -79,26 +79,26 @@ def export_actuators(
     if draws < 0:
         raise InputError(f"the number of draws should be at least 0, not {draws}")
     form, version = ACTUATOR_FORMATS[target], _version(mujoco)
-    own = joint_actuators(result, model)
-    stem = file_stem(name or own.description.name)
-    source = own.description.source.path
+    actuators = joint_actuators(result, model)
+    stem = file_stem(name or actuators.description.name)
+    source = actuators.description.source.path
     if (Path(folder) / f"{stem}{form.ending}").resolve() == source.resolve():
         raise InputError(f"{source} is the model itself; choose another folder, or another name of the files")
-    sets = own.draws(draws, seed) if draws else []
-    written = form.write(own, Destination(Path(folder), version))
+    sets = actuators.draws(draws, seed) if draws else []
+    written = form.write(actuators, Destination(Path(folder), version))
     files = {f"{stem}{form.ending}": written.content}
     for k, values in enumerate(sets):
         files[f"{stem}-draw-{k + 1:0{len(str(draws))}}{form.ending}"] = form.write(
-            own.with_values(values), Destination(Path(folder), version)
+            actuators.with_values(values), Destination(Path(folder), version)
         ).content
     with whole_folder(folder, last=next(iter(files)), stale=_stale(stem, form)) as temporary:
         for file, content in files.items():
             (temporary / file).write_bytes(content)
         if sets:
-            _write_draws(temporary, own, sets, seed)
+            _write_draws(temporary, actuators, sets, seed)
     names = (*files, *((DRAWS, RANGES) if sets else ()))
-    driven = tuple(own.names[j] for j in own.driven)
-    return ExportedActuators(Path(folder), names, target, driven, len(sets), (*own.notes, *written.notes), written.lost)
+    driven = tuple(actuators.names[j] for j in actuators.driven)
+    return ExportedActuators(Path(folder), names, target, driven, len(sets), (*actuators.notes, *written.notes), written.lost)
 
 
 def _version(word: str | None) -> tuple[int, int]:
@@ -107,7 +107,7 @@ def _version(word: str | None) -> tuple[int, int]:
             word = metadata.version("mujoco")
         except metadata.PackageNotFoundError:
             return NEWEST
-    match = re.match(r"(\d+)(?:\.(\d+))?", word)
+    match = re.match(r"(\d{1,9})(?:\.(\d{1,9}))?", word, re.ASCII)
     if match is None:
         raise InputError(f"'{word}' is no version of MuJoCo; give two numbers, such as 3.3")
     return int(match[1]), int(match[2] or 0)
@@ -118,19 +118,19 @@ def _stale(stem: str, form: ActuatorFormat) -> tuple[str, ...]:
     return (f"{stem}-draw-[0-9]*{form.ending}", DRAWS, RANGES)
 
 
-def _write_draws(temporary: Path, own: JointActuators, sets: Sequence[ActuatorValues], seed: int) -> None:
+def _write_draws(temporary: Path, actuators: JointActuators, sets: Sequence[ActuatorValues], seed: int) -> None:
     """All sets as arrays (N, n) by quantity, and what 95 % of draws lie in, as YAML."""
     arrays = {quantity: np.stack([getattr(values, quantity) for values in sets]) for quantity in QUANTITIES}
-    np.savez(temporary / DRAWS, allow_pickle=False, joints=np.array(own.names), **arrays)
+    np.savez(temporary / DRAWS, allow_pickle=False, joints=np.array(actuators.names), **arrays)
     joints = {
         joint: {
             quantity: {"value": _short(value), "low": _short(low), "high": _short(high)}
             for quantity, (value, low, high) in ranges.items()
         }
-        for joint, ranges in own.ranges(seed).items()
+        for joint, ranges in actuators.ranges(seed).items()
     }
     units = {quantity: kind.unit for quantity, kind in QUANTITIES.items()}
-    document = {"robot": own.description.name, "units": units, "share": 0.95, "joints": joints}
+    document = {"robot": actuators.description.name, "units": units, "share": 0.95, "joints": joints}
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=130)
     (temporary / RANGES).write_text(text, encoding="utf-8")
 

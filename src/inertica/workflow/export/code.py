@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica import __version__
+from inertica.arrays import Array
 from inertica.dynamics.code.c import Expected, c_files
 from inertica.dynamics.code.functions import CodeModel, functions, states
 from inertica.dynamics.code.python import python_files
@@ -26,9 +27,6 @@ from inertica.robot.load import load
 from inertica.workflow.identify.result import RESULT, Result
 from inertica.writing import whole_folder
 
-Array = NDArray[np.float64]
-
-LANGUAGES = {"c": "C", "python": "Python"}
 CHOICES = ("base", "standard")
 
 STATES = 32
@@ -110,11 +108,12 @@ def export_code(
     base = base_model(layout) if parameters == "base" else None
     program, notes = program_of(values, base, baked, identifier(name or layout.robot.name))
     expected = expected_torques(values)
-    files = c_files(program, expected) if language == "c" else python_files(program)
+    form = LANGUAGES[language]
+    files = form.files(program, expected)
     with whole_folder(folder, last=list(files)[-1]) as temporary:
         for file, text in files.items():
             (temporary / file).write_text(text, encoding="ascii")
-        difference = _difference(temporary / next(iter(files)), expected) if language == "python" else None
+        difference = form.difference(temporary / next(iter(files)), expected) if form.difference else None
     names = tuple(f.name for f in program.functions)
     return ExportedCode(
         Path(folder), _sources_first(files), language, names, len(program.model.retained), baked, difference, notes
@@ -150,11 +149,11 @@ def program_of(values: Parameters, base: BaseModel | None, baked: bool, name: st
         if baked:
             raise InputError(f"{layout.robot.name} states no values that could be put into the code; leave them an argument")
         notes = (f"{layout.robot.name} states no values: the parameters in the code are zero, pass your own",)
-    kept, numbers, meanings = _all(values) if base is None else _grouped(values, base)
+    retained, numbers, meanings = _all(values) if base is None else _grouped(values, base)
     if not (np.isfinite(numbers).all() and np.isfinite(values.shapes).all()):
         raise InputError(f"{layout.robot.name} has parameters that are no finite numbers, which no program can be written with")
-    model = CodeModel(layout, kept, numbers, values.shapes, baked)
-    return CodeProgram(name, model, functions(model), meanings, _remarks(values, len(kept), base is not None)), notes
+    model = CodeModel(layout, retained, numbers, values.shapes, baked)
+    return CodeProgram(name, model, functions(model), meanings, _remarks(values, len(retained), base is not None)), notes
 
 
 def _remarks(values: Parameters, count: int, grouped: bool) -> list[str]:
@@ -180,11 +179,11 @@ def _all(values: Parameters) -> tuple[tuple[int, ...], Array, list[str]]:
 
 def _grouped(values: Parameters, base: BaseModel) -> tuple[tuple[int, ...], Array, list[str]]:
     """Base parameters, and those that the layout marks as known among them, in the layout's order."""
-    own = dict(zip(base.retained.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
-    own |= {int(k): (values.values[k], f"{base.layout.names[k]}, known") for k in base.fixed}
-    kept = tuple(sorted(own))
-    meanings = [f"{base.layout.parameters[k].unit}, {own[k][1]}" for k in kept]
-    return kept, np.array([own[k][0] for k in kept]), meanings
+    entries = dict(zip(base.retained.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
+    entries |= {int(k): (values.values[k], f"{base.layout.names[k]}, known") for k in base.fixed}
+    retained = tuple(sorted(entries))
+    meanings = [f"{base.layout.parameters[k].unit}, {entries[k][1]}" for k in retained]
+    return retained, np.array([entries[k][0] for k in retained]), meanings
 
 
 _RUN = """
@@ -202,12 +201,37 @@ def _difference(program: Path, expected: Expected) -> float:
     words = [sys.executable, "-I", "-S", "-B", "-c", _RUN, str(program)]
     try:
         done = subprocess.run(words, input=motions, capture_output=True, text=True, timeout=PATIENCE)
-        found = np.array(json.loads(done.stdout), float)
+        printed = np.array(json.loads(done.stdout), float)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise InerticaError(f"the code is not written: it could not be run for comparison ({type(error).__name__})") from None
-    if found.shape != expected.tau.shape:
+    if printed.shape != expected.tau.shape:
         raise InerticaError("the code is not written: run for comparison, it gave no torques")
-    difference = float(np.abs(found - expected.tau).max() / max(np.abs(expected.tau).max(), 1e-300))
+    difference = float(np.abs(printed - expected.tau).max() / max(np.abs(expected.tau).max(), 1e-300))
     if not difference <= AGREEMENT:
         raise InerticaError(f"the code is not written: its torques differ from inertica's own by {difference:.1e} of their size")
     return difference
+
+
+@dataclass(frozen=True)
+class CodeFormat:
+    """What programs are written in; a new one is a file in `dynamics/code/` and a line of `LANGUAGES`.
+
+    Args:
+        title, about: for people.
+        files: name of each file -> its text, of a program and the torques that it is held against.
+        difference: runs a written program at those motions; None where its own test does, once it is compiled.
+    """
+
+    title: str
+    about: str
+    files: Callable[[CodeProgram, Expected], dict[str, str]]
+    difference: Callable[[Path, Expected], float] | None = None
+
+
+LANGUAGES: dict[str, CodeFormat] = {
+    "c": CodeFormat("C program", "Inverse and forward dynamics, gravity, friction, regressor, without dependencies.", c_files),
+    "python": CodeFormat(
+        "Python program", "The same functions with Python alone.", lambda program, _: python_files(program), _difference
+    ),
+}
+"""By the names users type."""

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError, ModelWarning
 from inertica.escape import file_stem
 from inertica.frames import optional
@@ -35,7 +35,6 @@ from inertica.workflow.export.held import held
 from inertica.workflow.identify.result import Result
 from inertica.writing import write_whole
 
-Array = NDArray[np.float64]
 Model = Result | Description | Parameters | str | Path
 
 PINOCCHIO = replace(MJCF, holds=("Ia", "Fv", "Fc"))
@@ -119,15 +118,21 @@ def from_mujoco(spec: Any, file: str | Path | None = None) -> Description:
         >>> ia.from_mujoco(ia.to_mujoco("card.yaml"), "arm2.xml").robot.n
         3
     """
-    own = spec.copy()
-    own.compile()
-    return _kept(own.to_xml(), str(own.modelname or "robot"), file)
+    copy = spec.copy()
+    copy.compile()
+    return _kept(copy.to_xml(), str(copy.modelname or "robot"), file)
 
 
 def _plain(model: Model, what: str, form: ModelFormat) -> Parameters:
     """Values of what has a place; the rest is told."""
-    own = load(model) if isinstance(model, (str, Path)) else model
-    parameters = own.prior if isinstance(own, Description) else own.parameters if isinstance(own, Result) else own
+    description = load(model) if isinstance(model, (str, Path)) else model
+    parameters = (
+        description.prior
+        if isinstance(description, Description)
+        else description.parameters
+        if isinstance(description, Result)
+        else description
+    )
     parts = held(parameters, form)
     if parts.left:
         warnings.warn(ModelWarning(f"{what} has no place for {', '.join(parts.left)}"), stacklevel=3)
@@ -188,8 +193,10 @@ def squared_up_axis(axis: Array) -> tuple[float, float, float]:
 def _limits_of(model: Any, i: int) -> tuple[float, float, float, float]:
     joint = model.joints[i]
     k, v = joint.idx_q, joint.idx_v
-    own = joint.nq == 1  # an unbounded joint has cosine and sine instead
-    low, high = (float(x[k]) if own else s * math.inf for x, s in ((model.lowerPositionLimit, -1), (model.upperPositionLimit, 1)))
+    bounded = joint.nq == 1  # an unbounded joint has cosine and sine instead
+    low, high = (
+        float(x[k]) if bounded else s * math.inf for x, s in ((model.lowerPositionLimit, -1), (model.upperPositionLimit, 1))
+    )
     speed, effort = (float(getattr(model, name)[v]) for name in (_upper(model, "Velocity"), _upper(model, "Effort")))
     return tuple(math.copysign(math.inf, x) if abs(x) > HUGE else x for x in (low, high, speed, effort))  # type: ignore[return-value]
 

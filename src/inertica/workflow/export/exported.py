@@ -127,16 +127,16 @@ class ExportedModel:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """Residuals more than a tenth above the result's: of all joints together first, then joint by joint."""
-        found = [self._loss(joint) for joint in (None, *range(self._joints))]
-        return tuple(loss for loss in found if loss is not None)
+        losses = [self._loss(joint) for joint in (None, *range(self._joints))]
+        return tuple(loss for loss in losses if loss is not None)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must be said of a file that predicts worse than its result, or that another program reads differently."""
         out = []
         if losses := self.losses:
-            said = ", ".join(loss.text for loss in losses)
-            out.append(f"{self.path.name} predicts torque worse than the result it was written from: {said}")
+            sentence = ", ".join(loss.text for loss in losses)
+            out.append(f"{self.path.name} predicts torque worse than the result it was written from: {sentence}")
         if self.disagreement > AGREE:
             out.append(
                 f"{self.read_by} reads torques from {self.path.name} that differ from ours by {100 * self.disagreement:.2g} % of the "

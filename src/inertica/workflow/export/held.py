@@ -58,13 +58,13 @@ def held(parameters: Parameters, format: ModelFormat, source: Path | None = None
     layout, symbols = parameters.layout, format.holds
     robot = layout.robot
     kinds: dict[str, type[Term]] = {"Ia": Armature, "Fv": Viscous, "Fc": Coulomb}
-    terms = [kinds[s](j) for s in symbols if s in kinds for j in range(robot.n)]  # type: ignore[call-arg]
+    terms = [kinds[s](j) for s in symbols if s in kinds for j in range(robot.driven)]  # type: ignore[call-arg]
     springs, offsets = _springs(parameters) if "Ks" in symbols else ((), set())
     plain = Layout(robot, (*terms, *springs))
     placed = {p.name for t in layout.terms for p in t.parameters if is_plain(t, p.name)}
     values = parameters.on(plain)
     values = values.replaced({name: 0.0 for name in plain.names if _is_drive(plain, name) and name not in placed})
-    bodies = {name for j in range(robot.n) for name in layout.names[layout.link(j)]}
+    bodies = {name for j in robot.links for name in layout.names[layout.link(j)]}
     places = set(plain.names) & placed
     left = [n for n in layout.names if n not in bodies | places | offsets and parameters[n]]
     return Held(values, (*left, *_constants(layout.terms)))
@@ -132,13 +132,13 @@ def sidecar_text(
     if couplings := coupling_entries(layout.terms):
         stated["coupling"] = couplings
     others = other_terms(layout)
-    own = _own_terms(description) if format_of(source).states_laws else ()
-    if listed := [term_entry(t) for t in others if is_writable(t) and t not in own]:
-        stated["terms"] = listed
+    in_format = _own_terms(description) if format_of(source).states_laws else ()
+    if entries := [term_entry(t) for t in others if is_writable(t) and t not in in_format]:
+        stated["terms"] = entries
     if layout.payloads:
         stated["payload"] = payload_entry(layout, layout.payloads[0])
     lost = tuple(p.name for t in others if not is_writable(t) for p in t.parameters if parameters[p.name])
-    bodies = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
+    bodies = {name for j in layout.robot.links for name in layout.names[layout.link(j)]}
     values = {n: parameters[n] for n in layout.names if n not in bodies and n not in lost}
     text = MARK.format(name=one_line(target.name)) + yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
     text += f"friction: {friction_text(with_shapes(parameters))}\n"
@@ -158,17 +158,17 @@ def _owner(path: Path) -> str | None:
             line = file.readline()
     except (OSError, UnicodeDecodeError):
         return None
-    name, found, _ = line.removeprefix(before).partition(after.split(";")[0])
-    return name if line.startswith(before) and found else None
+    name, origin, _ = line.removeprefix(before).partition(after.split(";")[0])
+    return name if line.startswith(before) and origin else None
 
 
-def _with_laws(parameters: Parameters, own: Layout) -> Held:
+def _with_laws(parameters: Parameters, in_file: Layout) -> Held:
     """A file that states laws takes any friction and armature, but no terms and payloads besides those it has."""
     layout = parameters.layout
     friction = set(friction_terms(layout.terms))
-    kept = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in own.terms)
-    payloads = tuple(p for p in layout.payloads if p in own.payloads)
-    reduced = Layout(layout.robot, kept, payloads)
+    terms = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in in_file.terms)
+    payloads = tuple(p for p in layout.payloads if p in in_file.payloads)
+    reduced = Layout(layout.robot, terms, payloads)
     left = tuple(name for name in layout.names if name not in reduced.names and parameters[name])
     reduced = replace(reduced, fixed=frozenset(layout.fixed & set(reduced.names)))
     return Held(parameters.on(reduced), left)

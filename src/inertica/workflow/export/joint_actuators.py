@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.errors import FileError, InputError
-from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.estimators.actuators.values import QUANTITIES, RICHER, ActuatorValues
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
 from inertica.robot.formats.mjcf import MJCF
@@ -25,8 +25,6 @@ from inertica.robot.options import plain_layout
 from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import RESULT, Result
-
-Array = NDArray[np.float64]
 
 SYMBOLS = {"armature": "Ia", "viscous": "Fv", "coulomb": "Fc"}
 """Quantities of a joint that model files have a place for."""
@@ -46,19 +44,21 @@ class JointActuators:
         description: the robot.
         links: parameters of its links, armature, viscous and Coulomb friction among them.
         values: of all joints; NaN where the result does not have them (gains of a result of `identify` without `loop:`).
-        found: the result with its posterior, for draws; None where there is none.
+        result: the result with its posterior, for draws; None where there is none.
         mjcf: text of an MJCF file with links, armature and friction, where one was written already.
         notes: one sentence each.
         origin: job and logs, for comments.
+        extra_friction: (n,) N m that stand in `values` for dry friction by speed and load.
     """
 
     description: Description
     links: Parameters
     values: ActuatorValues
-    found: ActuatorsResult | None = None
+    result: ActuatorsResult | None = None
     mjcf: bytes | None = None
     notes: tuple[str, ...] = ()
     origin: str = ""
+    extra_friction: Array | float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,6 +77,12 @@ class JointActuators:
         """Joint -> zero of its command, where it is another."""
         return {self.names[j]: float(z) for j, z in enumerate(self.values.zero) if z != 0.0 and j in self.driven}
 
+    def richer(self) -> tuple[str, ...]:
+        """Joints whose dry friction depends on speed or load."""
+        return tuple(
+            name for name, extra in zip(self.names, np.broadcast_to(self.extra_friction, self.values.n), strict=True) if extra
+        )
+
     def with_values(self, values: ActuatorValues) -> JointActuators:
         """The same robot with other actuators."""
         numbers = {
@@ -86,14 +92,14 @@ class JointActuators:
 
     def draws(self, count: int, seed: int) -> list[ActuatorValues]:
         """Sets of values from the joint posterior; what cannot be simulated (no stiffness, no torque) is drawn again."""
-        if self.found is None:
+        if self.result is None:
             raise InputError("draws come from the joint posterior that `inertica actuators` keeps; this result is of `identify`")
         out: list[ActuatorValues] = []
-        posterior = self.found.identifiable_posterior
+        posterior = self.result.identifiable_posterior
         rng = np.random.default_rng(seed)
         for _ in range(ROUNDS):
             for x in posterior.draws(max(count - len(out), 1), rng):
-                drawn = posterior.values(x, self.values)
+                drawn = constant(posterior.values(x, self.values), self.extra_friction)
                 if np.all(drawn.kp[self.driven] > 0.0) and np.all(drawn.torque_limit[self.driven] > 0.0):
                     out.append(drawn)
             if len(out) >= count:
@@ -103,14 +109,19 @@ class JointActuators:
     def ranges(self, seed: int) -> dict[str, dict[str, tuple[float, float, float]]]:
         """Joint -> quantity -> value and its range of 95 % of draws, for quantities that were found."""
         drawn, out = self.draws(SPREAD, seed), dict[str, dict[str, tuple[float, float, float]]]()
-        assert self.found is not None
-        searched = set(self.found.posterior.names)
+        assert self.result is not None
+        searched = set(self.result.posterior.names)
         for j, joint in enumerate(self.names):
             for name in QUANTITIES:
-                if (name, j) in searched:
+                if (name, j) in searched and name not in RICHER:
                     low, high = np.quantile([getattr(values, name)[j] for values in drawn], (0.025, 0.975))
                     out.setdefault(joint, {})[name] = (float(getattr(self.values, name)[j]), float(low), float(high))
         return out
+
+
+def constant(values: ActuatorValues, extra: Array | float) -> ActuatorValues:
+    """The same with a constant N m of dry friction in place of what depends on speed and load."""
+    return values.changed(coulomb=values.coulomb + extra, stribeck=0.0, stribeck_speed=np.inf, load_friction=0.0)
 
 
 def joint_actuators(
@@ -157,10 +168,12 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
     # joints that no log moves have no gains; their entries hold a number that means nothing
     seen = np.array([joint.kp.label != UNSEEN for joint in result.joints])
     values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
-    own = JointActuators(
-        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}"
-    )
-    return own.with_values(values)
+    extra = np.array(result.constant_friction or values.coulomb) - values.coulomb
+    actuators = JointActuators(
+        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}",
+        extra_friction=extra,
+    )  # fmt: skip
+    return actuators.with_values(constant(values, extra))
 
 
 def _plain_links(description: Description) -> Parameters:
@@ -168,7 +181,7 @@ def _plain_links(description: Description) -> Parameters:
     layout = plain_layout(description.robot)
     links = Equations(description.layout).link_inertia(list(description.prior.values))
     named = {
-        name: float(value) for j, ten in enumerate(links) for name, value in zip(layout.names[layout.link(j)], ten, strict=True)
+        name: float(value) for j in layout.robot.links for name, value in zip(layout.names[layout.link(j)], links[j], strict=True)
     }
     return layout.zeros("model").replaced(named)
 
@@ -178,8 +191,8 @@ def _of_identify(result: Result) -> JointActuators:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.xml"
         written = export_model(result, path, MJCF.name)
-        own = format_of(result.description.source) is MJCF
-        content, held = path.read_bytes(), MJCF.read(path, Part.of(result.description.source) if own else Part())
+        is_mjcf = format_of(result.description.source) is MJCF
+        content, held = path.read_bytes(), MJCF.read(path, Part.of(result.description.source) if is_mjcf else Part())
     n = held.robot.n
     values = ActuatorValues.of(n, kp=np.nan, kd=np.nan)
     values = values.changed(**{name: [held.friction_value(symbol, j) for j in range(n)] for name, symbol in SYMBOLS.items()})

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.friction import FrictionLaw, Offset, word
 from inertica.robot.terms import Counterbalance, RigidBody, Spring, Term
 from inertica.workflow.export.exported import Lost, held_as, no_place
 from inertica.workflow.export.plain_friction import PlainFriction, replaced_laws
 from inertica.workflow.export.torques import ModelTorques, States
-
-Array = NDArray[np.float64]
 
 NAMES: dict[type[Term], str] = {
     Armature: "drive inertia",
@@ -61,8 +59,8 @@ class Missing:
             missing = self.model.part(names, self.states)
             missing[:, j] -= fv * dq[:, j] + fc * np.sign(dq[:, j])
             odd = [law_name(t) for t in laws if len(t.plain) < len(t.parameters)]
-            listed = f"{', '.join(odd[:-1])} and {odd[-1]}" if len(odd) > 1 else odd[0]
-            self.add(f"{listed} friction", names, missing, held_as(self.format))
+            joined = f"{', '.join(odd[:-1])} and {odd[-1]}" if len(odd) > 1 else odd[0]
+            self.add(f"{joined} friction", names, missing, held_as(self.format))
 
     def left_out(self, names: Sequence[str]) -> None:
         """Parameters that have no place; those of one kind together, which act on joints of their own."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.physical.check import check_model
@@ -35,8 +35,6 @@ from inertica.workflow.identify.result import Motions, Result
 from inertica.workflow.identify.saved import geometry
 from inertica.workflow.identify.verdict import BAD, verdict
 from inertica.writing import whole_file, write_whole
-
-Array = NDArray[np.float64]
 
 STATES = 64
 """Random states at which the torques of the written file are compared."""
@@ -77,15 +75,15 @@ def export_model(
         True
     """
     path, source = Path(target), result.description.source
-    own = format_of(source)
-    form = format_named(format or own.name)
-    if form is not own and form.create is None:
+    source_form = format_of(source)
+    form = format_named(format or source_form.name)
+    if form is not source_form and form.create is None:
         new = creating_format()
         raise InputError(
-            f"this result belongs to a {own.title} model ({source.path.name}) and cannot be written as {form.title}; the values go "
-            f"into a copy of the file they came with, or into a new {new.title} file (format {new.name})"
+            f"this result belongs to a {source_form.title} model ({source.path.name}) and cannot be written as {form.title}; the "
+            f"values go into a copy of the file they came with, or into a new {new.title} file (format {new.name})"
         )
-    if form is own and not source.path.is_file():
+    if form is source_form and not source.path.is_file():
         raise InputError(f"{source.path} is gone; the values cannot be written without the model they belong to")
     _check_bodies(result, form)
     if not force and (reason := unusable(result)):
@@ -163,8 +161,8 @@ def _approximated(
         states = FrictionStates.of_motions(motions[IDENTIFICATION])
     else:
         states = FrictionStates.up_to(layout, _speeds(result, speed))
-    found = plain_friction(model, states)
-    return found if found.joints else None
+    plain = plain_friction(model, states)
+    return plain if plain.joints else None
 
 
 def _speeds(result: Result, speed: float | None) -> Array:
@@ -247,7 +245,7 @@ def _sidecar(
     """Writes what the file lacks beside it, reads both and compares the torques of everything; an old sidecar goes."""
     description, parameters = result.description, result.parameters
     extra = sidecar_path(path)
-    own = form.name == description.source.format
+    same_format = form.name == description.source.format
     left = list(held(parameters, form, description.source.path).left)
     left += [LEANING] if _leans(description, again) else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
@@ -265,7 +263,7 @@ def _sidecar(
         parameters = with_bristles(parameters, bristles)
         replaced = ", ".join(str(j + 1) for j in bristles.found)
         notes += (f"{extra.name} has friction with memory (LuGre) of joint {replaced} in place of {path.name}'s own",)
-    text, lost = sidecar_text(description, parameters, path, own)
+    text, lost = sidecar_text(description, parameters, path, same_format)
     with whole_file(extra) as temporary:
         temporary.write_text(text, encoding="utf-8")
         if not lost:

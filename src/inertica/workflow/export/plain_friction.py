@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from inertica.arrays import Array, Mask
 from inertica.identifiability.states import random_states
 from inertica.preprocessing.motion import Motion
 from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
 from inertica.workflow.export.torques import ModelTorques
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SPEEDS = 400
 """Per direction, evenly spread up to the largest, where there are no logs to take them from."""
@@ -110,12 +107,12 @@ def plain_friction(model: ModelTorques, states: FrictionStates) -> PlainFriction
     parameters, layout = model.parameters, model.parameters.layout
     n = layout.robot.n
     laws = {j: replaced_laws(layout, j) for j in range(n) if states.use[:, j].any()}
-    laws = {j: found for j, found in laws.items() if found}
+    laws = {j: terms for j, terms in laws.items() if terms}
     speed = np.array([np.abs(v[use]).max() if use.any() else 0.0 for v, use in zip(states.dq.T, states.use.T, strict=True)])
     error = np.zeros(n)
     if not laws:
         return PlainFriction(parameters, (), speed, error, states.logged)
-    replaced = [t for found in laws.values() for t in found]
+    replaced = [t for terms in laws.values() for t in terms]
     names = [p.name for t in replaced for p in t.parameters]
     friction = model.part(names, (states.q, states.dq, 0.0 * states.dq))
     values: dict[str, float] = {}

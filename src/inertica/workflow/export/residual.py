@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.robot.description import Description
 from inertica.robot.formats.model_format import ModelFormat
 from inertica.robot.natural import levers
@@ -18,8 +18,6 @@ from inertica.workflow.export.torques import ModelTorques, States, independent_r
 from inertica.workflow.identify.logs_again import UNKNOWN, LogsAgain
 from inertica.workflow.identify.prediction import held_direction, judged_torques
 from inertica.workflow.identify.representative import LONG
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
@@ -22,7 +22,6 @@ from inertica.workflow.identify.prediction import held_direction
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.standstill import HELD, Standstill
 
-Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 """q, dq, ddq, each (N, n)."""
 
@@ -59,7 +58,7 @@ def independent_reader(path: Path, format: ModelFormat, again: Description) -> F
     if again.source.root is not None:  # only a part of the file was identified; others would read all of it
         return None
     makers = [READERS[name] for name in format.programs if name in READERS]
-    return next((found for make in makers if (found := make(path, again)) is not None), None)
+    return next((reader for make in makers if (reader := make(path, again)) is not None), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +105,8 @@ class ModelTorques:
 
     def part(self, names: Iterable[str], states: States) -> Array:
         """(N, n) of some parameters alone; the dynamics are linear in them."""
-        wanted, listed = set(names), zip(self.parameters.layout.names, self.parameters.values, strict=True)
-        values = np.array([value if name in wanted else 0.0 for name, value in listed])
+        wanted, by_name = set(names), zip(self.parameters.layout.names, self.parameters.values, strict=True)
+        values = np.array([value if name in wanted else 0.0 for name, value in by_name])
         return np.asarray(self.engine.inverse_dynamics(*states, values, self.parameters.shapes))
 
 

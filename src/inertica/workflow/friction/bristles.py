@@ -58,13 +58,15 @@ class Bristles:
 
 def with_bristles(parameters: Parameters, bristles: Bristles) -> Parameters:
     """The same links and drives; joints that have bristles have them, and their offset, in place of their other friction."""
-    layout, found = parameters.layout, bristles.found
-    kept = [t for t in layout.terms if not (t in friction_terms(layout.terms) and t.at in found and not isinstance(t, Offset))]
-    laws = [LuGre(j, **one.values) for j, one in found.items()]
-    names = {p.name for t in (*kept, *laws) for p in t.parameters}
+    layout, constants = parameters.layout, bristles.found
+    retained = [
+        t for t in layout.terms if not (t in friction_terms(layout.terms) and t.at in constants and not isinstance(t, Offset))
+    ]
+    laws = [LuGre(j, **one.values) for j, one in constants.items()]
+    names = {p.name for t in (*retained, *laws) for p in t.parameters}
     bodies = {name for _, where in layout.bodies for name in layout.names[where]}
     fixed = frozenset(layout.fixed & (names | bodies))
-    return parameters.on(Layout(layout.robot, (*kept, *laws), layout.payloads, fixed))
+    return parameters.on(Layout(layout.robot, (*retained, *laws), layout.payloads, fixed))
 
 
 def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ...]) -> None:
@@ -76,10 +78,10 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
         joints: names of the result's joints; those of another robot are refused.
     """
     file = Path(folder) / "result.json"
-    own = tuple(j.joint for j in bristles.joints)
-    if own != joints:
+    numbers = tuple(j.joint for j in bristles.joints)
+    if numbers != joints:
         raise InputError(
-            f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(own)}"
+            f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(numbers)}"
         )
     document = read_stamped(file)
     document[KEY] = plain(bristles)

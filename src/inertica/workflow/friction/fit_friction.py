@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.compiled import njit
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
@@ -40,8 +40,6 @@ from inertica.workflow.friction.bristles import LUGRE, Bristles, JointFriction
 from inertica.workflow.identify.choose import check, choose
 from inertica.workflow.identify.inputs import LogLike, check_all_move, read
 from inertica.workflow.identify.settings import Settings
-
-Array = NDArray[np.float64]
 
 STIFFEST, SOFTEST = 3.0, 0.1
 """Bounds of 1 / kappa, the way in which a bristle bends: parts of the smallest step that is resolved, and of the motion's rms."""
@@ -122,32 +120,32 @@ def fit_friction(
         >>> card = fit.card()
     """
     say = progress or (lambda _: None)
-    asked = replace(
+    settings_used = replace(
         settings or Settings(), friction=("viscous", "coulomb", "offset"), method="wls", options={}, refine_shapes=False
     )
-    inputs = read(robot, logs, validate, asked, say)
+    inputs = read(robot, logs, validate, settings_used, say)
     check_all_move(inputs.logs, inputs.description.robot)
     if inputs.torque_only:
         raise InputError("bristle friction needs recorded positions: it is a matter of measured motion")
     chosen = choose(check(inputs, say), say)
     n = chosen.description.robot.n
-    listed = range(n) if joints is None else [j - 1 for j in joints]
-    if not all(0 <= j < n for j in listed):
-        raise InputError(f"joints are numbered 1 to {n}; asked were {', '.join(str(j + 1) for j in listed)}")
+    numbers = range(n) if joints is None else [j - 1 for j in joints]
+    if not all(0 <= j < n for j in numbers):
+        raise InputError(f"joints are numbered 1 to {n}; asked were {', '.join(str(j + 1) for j in numbers)}")
     recipe = replace(chosen.recipe, reversal=None, standstill=None)
     motions = {"identification": tuple(prepare(log, recipe) for log in inputs.logs)}
     motions |= {name: (prepare(log, recipe),) for name, log in inputs.validation.items()}
     say("friction: bristles")
-    search = _Search(chosen.description, motions, tuple(listed))
+    search = _Search(chosen.description, motions, tuple(numbers))
     cutoff = getattr(recipe.filter, "cutoff", None)
     origins = tuple(str(log.origin) for log in inputs.logs)
     if cutoff is None:
         return replace(search.answer(search.run(), None), logs=origins)
     lower = replace(recipe, filter=replace(recipe.filter, cutoff=cutoff / NEIGHBOUR))  # type: ignore[type-var]
     say("friction: the same with a lower cut-off")
-    other = _Search(chosen.description, {"identification": tuple(prepare(log, lower) for log in inputs.logs)}, tuple(listed))
-    found = search.run()
-    return replace(search.answer(found, other.again(search.kinds, found)), logs=origins)
+    other = _Search(chosen.description, {"identification": tuple(prepare(log, lower) for log in inputs.logs)}, tuple(numbers))
+    shapes = search.run()
+    return replace(search.answer(shapes, other.again(search.kinds, shapes)), logs=origins)
 
 
 class _Search:
@@ -167,21 +165,21 @@ class _Search:
     def run(self) -> FoundShapes:
         n = self.description.robot.n
         self.kinds = {j: _Kind(j in self.joints, j in self.joints, j in self.joints) for j in range(n)}
-        found: FoundShapes | None = None
+        shapes: FoundShapes | None = None
         while True:
-            start = None if found is None else found.values
-            found = found_shapes(self.system, self._listed(), self.plain.sigmas if found is None else found.sigmas, start)
+            start = None if shapes is None else shapes.values
+            shapes = found_shapes(self.system, self._listed(), self.plain.sigmas if shapes is None else shapes.sigmas, start)
             if start is None:
-                self.richest = found
-            simpler = {j: self._simpler(j, kind, found) for j, kind in self.kinds.items()}
+                self.richest = shapes
+            simpler = {j: self._simpler(j, kind, shapes) for j, kind in self.kinds.items()}
             if simpler == self.kinds:
-                return found
+                return shapes
             self.kinds = simpler
 
-    def again(self, kinds: Mapping[int, _Kind], found: FoundShapes) -> FoundShapes:
+    def again(self, kinds: Mapping[int, _Kind], shapes: FoundShapes) -> FoundShapes:
         """The same model on other rows, from what was found."""
         self.kinds = dict(kinds)
-        return found_shapes(self.system, self._listed(), found.sigmas, found.values)
+        return found_shapes(self.system, self._listed(), shapes.sigmas, shapes.values)
 
     def _listed(self) -> list[ShapedColumns]:
         return [self._shaped(j, kind) for j, kind in self.kinds.items()]
@@ -192,19 +190,23 @@ class _Search:
         n = self.description.robot.n
         return found_shapes(self.system, [self._shaped(j, _Kind(False, False, False)) for j in range(n)], self.sigma)
 
-    def _simpler(self, j: int, kind: _Kind, found: FoundShapes) -> _Kind:
+    def _simpler(self, j: int, kind: _Kind, shapes: FoundShapes) -> _Kind:
         """Without what the rows do not show; one thing at a time."""
         if not kind.bristles:
             return kind
-        if not np.isfinite(found.std[f"kappa{j + 1}"]) or found.amplitudes[f"Fc{j + 1}"] <= 0.0:
+        if not np.isfinite(shapes.std[f"kappa{j + 1}"]) or shapes.amplitudes[f"Fc{j + 1}"] <= 0.0:
             return _Kind(False, False, False)
         if kind.stribeck:
             name = f"rho{j + 1}"
-            std = found.std[name]
-            if not np.isfinite(std) or not np.isfinite(found.std[f"slow{j + 1}"]) or abs(np.log(found.values[name])) < SURE * std:
+            std = shapes.std[name]
+            if (
+                not np.isfinite(std)
+                or not np.isfinite(shapes.std[f"slow{j + 1}"])
+                or abs(np.log(shapes.values[name])) < SURE * std
+            ):
                 return replace(kind, stribeck=False)
         name = f"sigma1_{j + 1}"
-        if kind.damped and found.amplitudes[name] < SURE * found.amplitude_std[name]:
+        if kind.damped and shapes.amplitudes[name] < SURE * shapes.amplitude_std[name]:
             return replace(kind, damped=False)
         return kind
 
@@ -241,21 +243,22 @@ class _Search:
             blocks.append(motion.decimator.decimate(made))
         return np.concatenate(blocks)
 
-    def answer(self, found: FoundShapes, other: FoundShapes | None) -> FrictionFit:
+    def answer(self, shapes: FoundShapes, other: FoundShapes | None) -> FrictionFit:
         """What was found, with the change that a lower cut-off makes in its standard deviations."""
         names, plain, joints = self.description.robot.joint_names, self.plain, tuple[JointFriction, ...]()
         for j, kind in self.kinds.items():
-            law, values, std = self._values(j, kind, found)
-            for moved in (self._values(j, kind, other)[1] if other is not None else {}, self._left_out(j, kind, values)):
-                std = {name: float(np.hypot(s, moved.get(name, values[name]) - values[name])) for name, s in std.items()}
-            joints += (JointFriction(names[j], law, values, std, float(plain.sigmas[j]), float(found.sigmas[j])),)
+            law, values, std = self._values(j, kind, shapes)
+            for variant in (self._values(j, kind, other)[1] if other is not None else {}, self._left_out(j, kind, values)):
+                std = {name: float(np.hypot(s, variant.get(name, values[name]) - values[name])) for name, s in std.items()}
+            joints += (JointFriction(names[j], law, values, std, float(plain.sigmas[j]), float(shapes.sigmas[j])),)
         laws: list[FrictionLaw] = []
         for j, one in enumerate(joints):
             laws += [LuGre(j, **one.values), Offset(j)] if one.law == LUGRE else [Viscous(j), Coulomb(j), Offset(j)]
         residuals = {
-            name: (self._residual(plain, {}, own), self._residual(found, self.kinds, own)) for name, own in self.sets.items()
+            name: (self._residual(plain, {}, motions), self._residual(shapes, self.kinds, motions))
+            for name, motions in self.sets.items()
         }
-        return FrictionFit(self._robot(laws, joints, found), joints, residuals, self._warnings(joints))
+        return FrictionFit(self._robot(laws, joints, shapes), joints, residuals, self._warnings(joints))
 
     def _left_out(self, j: int, kind: _Kind, values: Mapping[str, float]) -> Mapping[str, float]:
         """Values before what the rows hardly show was left out: the change counts as a standard deviation."""
@@ -265,12 +268,12 @@ class _Search:
         before = self._values(j, whole, self.richest)[1]
         return {name: before[name] for name in values}
 
-    def _values(self, j: int, kind: _Kind, found: FoundShapes) -> tuple[str, dict[str, float], dict[str, float]]:
-        k, a = j + 1, found.amplitudes
+    def _values(self, j: int, kind: _Kind, shapes: FoundShapes) -> tuple[str, dict[str, float], dict[str, float]]:
+        k, a = j + 1, shapes.amplitudes
         if not kind.bristles:
-            return "coulomb", {s: a[f"{s}{k}"] for s in ("Fv", "Fc")}, {s: found.amplitude_std[f"{s}{k}"] for s in ("Fv", "Fc")}
-        kappa, fc = found.values[f"kappa{k}"], a[f"Fc{k}"]
-        rho, vs = (found.values[f"rho{k}"], found.values[f"slow{k}"]) if kind.stribeck else (1.0, 0.1 * float(self.fastest[j]))
+            return "coulomb", {s: a[f"{s}{k}"] for s in ("Fv", "Fc")}, {s: shapes.amplitude_std[f"{s}{k}"] for s in ("Fv", "Fc")}
+        kappa, fc = shapes.values[f"kappa{k}"], a[f"Fc{k}"]
+        rho, vs = (shapes.values[f"rho{k}"], shapes.values[f"slow{k}"]) if kind.stribeck else (1.0, 0.1 * float(self.fastest[j]))
         damping = a[f"sigma1_{k}"] if kind.damped else 0.0
         values = {
             "sigma0": kappa * fc,
@@ -281,23 +284,23 @@ class _Search:
             "vs": vs,
         }
         # rates of each along log kappa, log rho, log vs, Fc, sigma1 / kappa, Fv
-        own = [f"kappa{k}", f"rho{k}", f"slow{k}", f"Fc{k}", f"sigma1_{k}", f"Fv{k}"]
-        place = [found.names.index(name) if name in found.names else -1 for name in own]
+        symbols = [f"kappa{k}", f"rho{k}", f"slow{k}", f"Fc{k}", f"sigma1_{k}", f"Fv{k}"]
+        place = [shapes.names.index(name) if name in shapes.names else -1 for name in symbols]
         rates: dict[str, list[float]] = {
             "sigma0": [kappa * fc, 0, 0, kappa, 0, 0], "sigma1": [kappa * damping, 0, 0, 0, kappa, 0], "sigma2": [0, 0, 0, 0, 0, 1],
             "fc": [0, 0, 0, 1, 0, 0], "fs": [0, rho * fc, 0, rho, 0, 0], "vs": [0, 0, vs, 0, 0, 0],
         }  # fmt: skip
         std = {}
         for name, rate in rates.items():
-            there = [(p, r) for p, r in zip(place, rate, strict=True) if p >= 0]
-            at, r = np.array([p for p, _ in there]), np.array([r for _, r in there], float)
-            std[name] = float(np.sqrt(max(r @ found.covariance[np.ix_(at, at)] @ r, 0.0)))
+            loads = [(p, r) for p, r in zip(place, rate, strict=True) if p >= 0]
+            at, r = np.array([p for p, _ in loads]), np.array([r for _, r in loads], float)
+            std[name] = float(np.sqrt(max(r @ shapes.covariance[np.ix_(at, at)] @ r, 0.0)))
         untold = [*([] if kind.stribeck else ["fs", "vs"]), *([] if kind.damped else ["sigma1"])]
         return LUGRE, values, std | dict.fromkeys(untold, float("inf"))
 
-    def _robot(self, laws: Sequence[FrictionLaw], joints: Sequence[JointFriction], found: FoundShapes) -> Description:
+    def _robot(self, laws: Sequence[FrictionLaw], joints: Sequence[JointFriction], shapes: FoundShapes) -> Description:
         """With the laws, and the links and drives found beside them."""
-        chi = Parameters(self.rest.layout, nearest_prior(self.base, found.beta, self.rest.prior))
+        chi = Parameters(self.rest.layout, nearest_prior(self.base, shapes.beta, self.rest.prior))
         made = with_laws(self.description, laws)
         values = chi.on(made.layout).values.copy()
         for j, one in enumerate(joints):
@@ -316,8 +319,8 @@ class _Search:
             kind = kinds.get(j, _Kind(False, False, False))
             law = self._shaped(j, kind)
             made = self._columns(j, kind, np.array([fit.values[name] for name in law.names]), motions)
-            own = left[:, j] - made @ np.array([fit.amplitudes[name] for name in law.parameters])
-            miss, size = miss + float(np.sum(own[use[:, j]] ** 2)), size + float(np.sum(y[use[:, j], j] ** 2))
+            alone = left[:, j] - made @ np.array([fit.amplitudes[name] for name in law.parameters])
+            miss, size = miss + float(np.sum(alone[use[:, j]] ** 2)), size + float(np.sum(y[use[:, j], j] ** 2))
         return float(np.sqrt(miss / max(size, 1e-300)))
 
     def _warnings(self, joints: Sequence[JointFriction]) -> tuple[str, ...]:

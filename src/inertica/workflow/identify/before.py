@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Mask
 from inertica.documents import INLINE, ONE_BASED
 from inertica.dynamics.engine import Engine
 from inertica.physical.geometry_prior import without_placeholders
@@ -18,8 +18,6 @@ from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.prediction import friction_only, judged_torques, predicted_torque
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,11 @@ def before(
     used, kernels = (model.on(layout), engine) if _holds(layout, model) else (model, None)
     kernels = kernels or Engine(used.layout)
     torques = [predicted_torque(used, motion, kernels) for motion in motions]
-    found = judged_torques(torques, motions, levers(used.layout.robot), keep)
+    judged = judged_torques(torques, motions, levers(used.layout.robot), keep)
     usable = without_placeholders(model)
-    links = range(model.layout.robot.n)
+    links = model.layout.robot.links
     return Before(
-        found,
+        judged,
         data_set,
         friction=bool(np.any(friction_only(model).values)),
         masses=any(model.link(j)[9] > 0.0 for j in links),

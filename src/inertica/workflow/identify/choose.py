@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from inertica.arrays import Array
 from inertica.checks.gate import Report, admitted
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Problem
@@ -45,8 +43,6 @@ from inertica.workflow.identify.mount import Mount
 from inertica.workflow.identify.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.identify.representative import in_one_piece
 from inertica.workflow.identify.settings import Settings, prepared_method
-
-Array = NDArray[np.float64]
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""
@@ -110,13 +106,13 @@ class Chosen:
     @property
     def _to_predict(self) -> list[tuple[str, Log, Recipe, Trajectory | None]]:
         """Data set, log, recipe and stated reference of every log."""
-        i, given = self.inputs, self.inputs.settings.references
+        i, stated_references = self.inputs, self.inputs.settings.references
         recipes = [replace(m.recipe, rate=None).for_prediction for m in self.problem.motions]
         if i.torque_only:
             recipes = [self.recipe] * len(recipes)
-        out = [(IDENTIFICATION, log, recipes[k], own_reference(given, k)) for k, log in enumerate(i.logs)]
+        out = [(IDENTIFICATION, log, recipes[k], own_reference(stated_references, k)) for k, log in enumerate(i.logs)]
         others = enumerate(i.validation.items(), start=len(out))
-        return out + [(name, log, recipes[0], own_reference(given, k, log)) for k, (name, log) in others]
+        return out + [(name, log, recipes[0], own_reference(stated_references, k, log)) for k, (name, log) in others]
 
     @cached_property
     def _measured(self) -> list[Motion | None]:
@@ -266,7 +262,7 @@ def decide_prior(draft: Draft, _: Say) -> Draft:
     """What is fitted: all of the data, with prior values that can be used and the constraints that the card states."""
     inputs, part, seen = draft.inputs, draft.inputs.part, draft.motions
     prior, replaced = usable_prior(draft.description)
-    description = replace(draft.description, prior=weighed(prior, seen))
+    description = draft.description.with_prior(weighed(prior, seen))
     base, known = _base(description, draft.base), stated(description)
     motions = seen if part.whole else tuple(prepare(log, draft.recipe) for log in inputs.logs)
     references = draft.settings.references[: len(motions)]
@@ -287,9 +283,9 @@ def decide_position_torque(draft: Draft, say: Say) -> Draft:
     if draft.inputs.torque_only or s.regressor != "torque" or not possible:
         return draft
     problem, part = _data(draft)
-    if (found := choose_position_torque(part, draft.description, say)) is None:
+    if (with_position := choose_position_torque(part, draft.description, say)) is None:
         return draft
-    description, choice = found
+    description, choice = with_position
     base = base_model(description.layout)
     wider, wider_part = (replace(p, base=base, prior=description.prior) for p in (problem, part))
     same = part is problem
@@ -335,7 +331,7 @@ def _with_stated_laws(description: Description, names: Sequence[str] | None) -> 
     """The robot with the friction laws that the user fixed."""
     if names is None:
         return description
-    laws = [law(name, j, description.robot) for j in range(description.robot.n) for name in names]
+    laws = [law(name, j, description.robot) for j in range(description.robot.driven) for name in names]
     check_laws(laws)
     return replace(with_laws(description, laws).with_loads(), friction_stated=True)
 
@@ -371,7 +367,7 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     else:
         held = s.method_can(Capability.HOLDS_TORQUE)
         delay = choose_delay(assumed, base, logs, recipe, say, held=held)
-        if delay.found and s.cutoff is None and choice.automatic and not more:
+        if delay.detected and s.cutoff is None and choice.automatic and not more:
             # a delay that is still in the torque lowers the gain by which the bandwidth is found
             recipe, choice = choose_filter_and_rows(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
             delay = choose_delay(assumed, base, logs, recipe, say, held=held)
@@ -380,9 +376,9 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
 
 def _prepared(inputs: Inputs, recipe: Recipe) -> tuple[Motion, ...]:
     """What choices are made on, prepared for the fit; without position, the reference stands for it."""
-    listed = zip(inputs.part.numbers, inputs.part.logs, strict=True)
+    numbered = zip(inputs.part.numbers, inputs.part.logs, strict=True)
     return tuple(
-        prepare(log, recipe) if "q" in log.signals else torque_only(log, recipe, inputs.reference(k)) for k, log in listed
+        prepare(log, recipe) if "q" in log.signals else torque_only(log, recipe, inputs.reference(k)) for k, log in numbered
     )
 
 
@@ -418,8 +414,8 @@ def _friction(
         why = "viscous and coulomb: assumed, since no position was recorded that laws could be compared on"
         return assumed_friction(description), Choice("friction", "viscous and coulomb", why), ()
     selection = FrictionSelection(description, motions, say)
-    found, choice = selection.run()
-    return found, choice, selection.changes()
+    with_friction, choice = selection.run()
+    return with_friction, choice, selection.changes()
 
 
 def _method(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Estimator, Choice]:
@@ -427,6 +423,6 @@ def _method(inputs: Inputs, description: Description, problem: Problem, say: Say
     if s.method == "auto":
         say("method: comparing on data left out")
         return choose_method(problem, s.quick)
-    listed = "".join(f", {name} {word}" for name, word in s.method_options.items())
-    given = Choice.given("method", f"{method(s.method).name}{listed}")
-    return prepared_method(s.method, description, s.method_options), given
+    options = "".join(f", {name} {word}" for name, word in s.method_options.items())
+    choice = Choice.given("method", f"{method(s.method).name}{options}")
+    return prepared_method(s.method, description, s.method_options), choice

@@ -87,10 +87,10 @@ def compare(
         ['ols', 'wls']
     """
     say = progress or (lambda _: None)
-    asked = list(methods or METHODS)
-    asked = [m for k, m in enumerate(asked) if not (isinstance(m, str) and m in asked[:k])]
-    named = numbered([m if isinstance(m, str) else m.name for m in asked], asked)
-    for each in asked:
+    wanted = list(methods or METHODS)
+    wanted = [m for k, m in enumerate(wanted) if not (isinstance(m, str) and m in wanted[:k])]
+    named = numbered([m if isinstance(m, str) else m.name for m in wanted], wanted)
+    for each in wanted:
         method(each)
     common = replace(settings or Settings(), method=WITHOUT_POSITION, quick=True)
     inputs = read(robot, logs, validate, common, say)
@@ -103,8 +103,8 @@ def compare(
     return Comparison(reference, rows)
 
 
-def _row(name: str, chosen: Chosen, asked: str | Estimator, say: Say) -> Row:
-    estimator = prepared_method(asked, chosen.description)
+def _row(name: str, chosen: Chosen, wanted: str | Estimator, say: Say) -> Row:
+    estimator = prepared_method(wanted, chosen.description)
     try:
         fitted = near_standstill(fit(chosen, estimator, say), say)
         residuals = residuals_of(fitted, chosen.motions(fitted.estimate), say)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.consistent.strategy import PreparedStrategy, settled
@@ -27,8 +27,6 @@ from inertica.workflow.identify.prediction import engine_of, with_correction
 from inertica.workflow.identify.self_application import Replicas, replicas
 from inertica.workflow.identify.standstill import HELD, Standstill
 
-Array = NDArray[np.float64]
-
 PULL = "pull towards the prior"
 """Subject of the decision on the strength of a mild prior."""
 
@@ -41,7 +39,7 @@ class Fitted:
         chosen: what was chosen.
         estimator: the method; the chosen one, or another on the same choices.
         problem, part: what was fitted, and what choices were made on, with the control loop for methods that simulate it.
-        found: as the method gave it.
+        uncorrected: as the method gave it.
         estimate: what is stated of it: corrected, with a covariance that holds; the same before `assess`.
         replicas: the estimate applied to itself.
         correction: how predictions add to consistent links what those do not explain; None where they do not.
@@ -53,7 +51,7 @@ class Fitted:
     estimator: Estimator
     problem: Problem
     part: Problem
-    found: Estimate
+    uncorrected: Estimate
     estimate: Estimate
     replicas: Replicas
     notes: Notes
@@ -97,13 +95,13 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
     notes = chosen.notes
     if chosen.inputs.settings.method == "auto":
         say("fit: are the masses plausible")
-        kept, choice = choose_masses(part, estimator, estimate if part is problem else estimator.estimate(part))
+        bounded, choice = choose_masses(part, estimator, estimate if part is problem else estimator.estimate(part))
         notes = notes if choice is None else notes.chose(choice)
-        if kept is not None:
+        if bounded is not None:
             whole = part is problem
-            part = replace(part, constraints=(*part.constraints, *kept.bounds))
-            problem = part if whole else replace(problem, constraints=(*problem.constraints, *kept.bounds))
-            estimate = kept.estimate if whole else estimator.estimate(problem)
+            part = replace(part, constraints=(*part.constraints, *bounded.bounds))
+            problem = part if whole else replace(problem, constraints=(*problem.constraints, *bounded.bounds))
+            estimate = bounded.estimate if whole else estimator.estimate(problem)
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
     if isinstance(strategy, PreparedStrategy) and (mild := strategy.mildness) is not None:
         value = "none" if mild.strength is None else f"strength {mild.strength:.3g}"
@@ -117,10 +115,10 @@ def corrected(fitted: Fitted, say: Say) -> Fitted:
         return fitted
     start = time.perf_counter()
     say("correction: can links that could exist explain the data")
-    own = fitted.found if fitted.whole else fitted.estimator.estimate(fitted.part)
+    of_part = fitted.uncorrected if fitted.whole else fitted.estimator.estimate(fitted.part)
     description, settings = fitted.chosen.inputs.description, fitted.chosen.inputs.settings
     friction_chosen = settings.friction is None and not description.friction_stated
-    correction, choice = choose_correction(fitted.part, own, friction_chosen)
+    correction, choice = choose_correction(fitted.part, of_part, friction_chosen)
     notes = fitted.notes if choice is None else fitted.notes.chose(choice)
     return replace(fitted, correction=correction, notes=notes.took("correction", start))
 
@@ -130,16 +128,16 @@ def assess(fitted: Fitted, say: Say) -> Fitted:
     start, chosen, estimate = time.perf_counter(), fitted.chosen, fitted.estimate
     inputs, quick = chosen.inputs, chosen.inputs.settings.quick
     say("intervals: noise and blocks" + ("" if quick else ", bias of filter and method"))
-    found = Replicas(reason="a quick run was asked for") if quick else _replicas(fitted)
+    replicated = Replicas(reason="a quick run was asked for") if quick else _replicas(fitted)
     stated = stated_uncertainty(
-        estimate, fitted.problem, fitted.estimator, replicated=None if quick else found, in_part=not fitted.whole,
-        **({} if quick or found.runs or inputs.torque_only else _otherwise_prepared(fitted)),
+        estimate, fitted.problem, fitted.estimator, replicated=None if quick else replicated, in_part=not fitted.whole,
+        **({} if quick or replicated.runs or inputs.torque_only else _otherwise_prepared(fitted)),
         alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in chosen.other_laws],
     )  # fmt: skip
     notes = fitted.notes.chose(stated.choice).warned(stated.estimate.warnings).took("intervals", start)
     parameters = identified(stated.estimate, chosen.description)
     added = None if fitted.correction is None else fitted.correction.of(fitted.problem, parameters)
-    return replace(fitted, estimate=stated.estimate, replicas=found, added=added, notes=notes)
+    return replace(fitted, estimate=stated.estimate, replicas=replicated, added=added, notes=notes)
 
 
 def near_standstill(fitted: Fitted, say: Say) -> Fitted:
@@ -158,17 +156,17 @@ def near_standstill(fitted: Fitted, say: Say) -> Fitted:
 def _replicas(fitted: Fitted) -> Replicas:
     """The estimate applied to itself, on what choices were made on."""
     chosen, inputs = fitted.chosen, fitted.chosen.inputs
-    kept = settled(fitted.estimator, fitted.part, fitted.estimate if fitted.whole else None)
+    estimator = settled(fitted.estimator, fitted.part, fitted.estimate if fitted.whole else None)
     logs, references = inputs.part.logs, inputs.part_references()
-    return replicas(chosen.description, fitted.parameters, logs, chosen.recipe, fitted.part, kept, references)
+    return replicas(chosen.description, fitted.parameters, logs, chosen.recipe, fitted.part, estimator, references)
 
 
 def _otherwise_prepared(fitted: Fitted) -> dict[str, list[Array]]:
     """(b,) each, what the data say with neighbouring cut-offs and with other delays; of a part, its own fit changed by that alone."""
     chosen = fitted.chosen
-    given = chosen.inputs.part.logs, chosen.recipe, fitted.part, fitted.estimator
-    found = {"neighbours": neighbour_fits(*given), "delayed": delayed_fits(*given, chosen.delays_left)}
-    if fitted.whole or not any(found.values()):
-        return found
-    own = DataFit.by(fitted.estimator.estimate(fitted.part)).beta
-    return {name: [DataFit.by(fitted.estimate).beta + (other - own) for other in fits] for name, fits in found.items()}
+    data = chosen.inputs.part.logs, chosen.recipe, fitted.part, fitted.estimator
+    refits = {"neighbours": neighbour_fits(*data), "delayed": delayed_fits(*data, chosen.delays_left)}
+    if fitted.whole or not any(refits.values()):
+        return refits
+    of_part = DataFit.by(fitted.estimator.estimate(fitted.part)).beta
+    return {name: [DataFit.by(fitted.estimate).beta + (other - of_part) for other in fits] for name, fits in refits.items()}

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.estimators.base import Estimator, Problem
 from inertica.guard import Comparison, compare
 from inertica.preprocessing.motion import LEFT_OUT, Motion
 from inertica.preprocessing.periods import part_labels
 from inertica.robot.natural import levers
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 STRETCHES = 5
 """Into which the moving part of every log is divided."""
@@ -45,7 +43,9 @@ class HoldOut:
     def of(cls, motions: Sequence[Motion]) -> HoldOut:
         places = sorted(np.arange(0.0, 1.0, HELD_OUT), key=lambda place: abs(place + 0.5 * HELD_OUT - 0.5))
         where = [_moving_samples(motion) for motion in motions]
-        choices = [tuple(_mask(len(m), own, float(place)) for m, own in zip(motions, where, strict=True)) for place in places]
+        choices = [
+            tuple(_mask(len(m), of_motion, float(place)) for m, of_motion in zip(motions, where, strict=True)) for place in places
+        ]
         moving = np.maximum(_moving(motions, [np.ones(len(m), bool) for m in motions]), 1)
         return cls(min(choices, key=lambda masks: round(float(np.max(_moving(motions, masks) / moving)), 1)))
 

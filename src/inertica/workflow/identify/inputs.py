@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.seen import doubts, refuse_sizes
 from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
@@ -30,7 +30,6 @@ from inertica.workflow.identify.representative import Part, representative
 from inertica.workflow.identify.settings import Settings, check_method
 from inertica.workflow.identify.start_values import start_values
 
-Array = NDArray[np.float64]
 LogLike = str | Path | Log
 T = TypeVar("T")
 
@@ -76,20 +75,18 @@ class Inputs:
             InputError: the method that was asked for needs the torque of every joint.
         """
         names, origins = self.logs[0].joints, _names(self.logs)
-        listed = ", ".join(names[j] for j in joints)
-        said = f"{origins}: {listed} {why}, so that nothing can be said of its drive and friction"
+        joint_names = ", ".join(names[j] for j in joints)
+        sentence = f"{origins}: {joint_names} {why}, so that nothing can be said of its drive and friction"
         moving = ", ".join(name for j, name in enumerate(names) if j not in joints)
         if self.settings.method != "auto" and not self.settings.method_can(Capability.LINEAR):
             needs = f"method '{self.settings.method}' needs the torque of every joint"
             raise InputError(
-                f"{said}; {needs}: add a log in which it moves, or identify the others alone with a card that lists them "
+                f"{sentence}; {needs}: add a log in which it moves, or identify the others alone with a card that lists them "
                 f"(joints: [{moving}])"
             )
         logs = tuple(log.without_torque_of(joints) for log in self.logs)
-        warning = (
-            f"{said}: its torque takes no part in the fit, and both stay as they are in the model; add a log in which it moves"
-        )
-        return replace(self, logs=logs, notes=self.notes.warned([warning]))
+        rest = "its torque takes no part in the fit, and both stay as they are in the model; add a log in which it moves"
+        return replace(self, logs=logs, notes=self.notes.warned([f"{sentence}: {rest}"]))
 
     def reference(self, k: int) -> Trajectory | None:
         """What the controller followed in the k-th log; see `own_reference`."""
@@ -97,8 +94,8 @@ class Inputs:
 
     def part_references(self) -> tuple[Trajectory, ...]:
         """What it followed in the stretches that choices are made on; none when the logs say it."""
-        found = [self.reference(k) for k in self.part.numbers]
-        return tuple(r for r in found if r is not None)
+        references = [self.reference(k) for k in self.part.numbers]
+        return tuple(r for r in references if r is not None)
 
 
 def read(
@@ -123,8 +120,8 @@ def read(
     names = [str(x.origin) if isinstance(x, Log) else str(x) for x in validate]
     validation = numbered(names, [_read(x, description, settings) for x in validate])
     check_references(len(settings.references), len(fitted), len(validation))
-    description, said = start_values(description, fitted, settings.prior)
-    notes = Notes().chose(*said).warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
+    description, start_choices = start_values(description, fitted, settings.prior)
+    notes = Notes().chose(*start_choices).warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
     notes = notes.warned(f"{name}: {w}" for name, log in validation.items() for w in doubts(log))
     if (bare := without_torque(fitted)) is not None:
         notes = notes.warned([bare.text])
@@ -191,23 +188,23 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> tuple[int, ...]:
                 )
             ends[symbol].append(np.array([low, high]))
     moves = np.any([high - low > standstill(robot) for low, high in ends["q"]], axis=0)
-    if not moves.any():
+    if not moves[: robot.driven].any():
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")
-    for j, name in enumerate(logs[0].joints):
+    for j, name in enumerate(logs[0].joints[: robot.driven]):
         if moves[j] and not np.any([both[:, j] for both in ends["tau"]]):
             raise InputError(
                 f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?", joint=name
             )
-    return tuple(np.flatnonzero(~moves).tolist())
+    return tuple(np.flatnonzero(~moves[: robot.driven]).tolist())
 
 
 def check_all_move(logs: Sequence[Log], robot: Robot) -> None:
     """`check_logs`, and every joint moves in some log."""
     if still := check_logs(logs, robot):
         names = logs[0].joints
-        listed, moving = (", ".join(names[j] for j in range(len(names)) if (j in still) is there) for there in (True, False))
+        resting, moving = (", ".join(names[j] for j in range(len(names)) if (j in still) is at_rest) for at_rest in (True, False))
         raise InputError(
-            f"{_names(logs)}: {listed} does not move, so that nothing can be said of its drive and friction; add a log in which it "
+            f"{_names(logs)}: {resting} does not move, so that nothing can be said of its drive and friction; add a log in which it "
             f"moves, or use a card that lists the others (joints: [{moving}])"
         )
 
@@ -221,11 +218,11 @@ def check_references(stated: int, logs: int, validation: int) -> None:
 
 def _seen(values: Array) -> tuple[Array, Array, Array]:
     """(n,) how many values of each column are there, the smallest and the largest of them."""
-    there = np.isfinite(values)
-    if there.all():
+    finite = np.isfinite(values)
+    if finite.all():
         return np.full(values.shape[1], len(values)), *extremes(values)
-    low, high = (np.where(there, values, end) for end in (np.inf, -np.inf))
-    return there.sum(axis=0), low.min(axis=0), high.max(axis=0)
+    low, high = (np.where(finite, values, end) for end in (np.inf, -np.inf))
+    return finite.sum(axis=0), low.min(axis=0), high.max(axis=0)
 
 
 def _names(logs: Sequence[Log]) -> str:

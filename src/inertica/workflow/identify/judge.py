@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.intervals import noise_intervals, standard_intervals
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.logs.log import Log
@@ -35,8 +35,6 @@ from inertica.workflow.identify.representative import LONG, in_one_piece
 from inertica.workflow.identify.result import Identification, Motions, negative
 from inertica.workflow.identify.start_values import PRIOR, TRUTH
 
-Array = NDArray[np.float64]
-
 
 def judge(fitted: Fitted, say: Say) -> Identification:
     """The whole record: residuals, intervals of the standard parameters, lack of fit, trust labels and what must be said of them."""
@@ -57,7 +55,7 @@ def judge(fitted: Fitted, say: Say) -> Identification:
     logs = {IDENTIFICATION: tuple(str(log.origin) for log in inputs.logs)}
     logs |= {name: (str(log.origin),) for name, log in inputs.validation.items()}
     needed = any("q" not in log.signals for log in (*inputs.logs, *inputs.validation.values()))
-    found = Identification(
+    record = Identification(
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
         references=inputs.settings.references if needed else (), check=chosen.report, lack_of_fit=misfit, command=inputs.command,
         speeds=_fastest(used), gravity=chosen.mount, motions=motions,
@@ -66,10 +64,10 @@ def judge(fitted: Fitted, say: Say) -> Identification:
     warnings = (
         *notes.warnings,
         *_about_speeds(slow),
-        *_about_values(found),
+        *_about_values(record),
         *_about_motion(inputs.logs, inputs.description.robot),
     )
-    return replace(found, warnings=warnings)
+    return replace(record, warnings=warnings)
 
 
 def residuals_of(fitted: Fitted, motions: Motions, say: Say) -> dict[str, Residual]:
@@ -121,14 +119,14 @@ def with_survey_figures(fitted: Fitted, residuals: Mapping[str, Residual]) -> di
     return out
 
 
-def _with_figures(found: Residual, fitted: Fitted, log: Log) -> Residual:
+def _with_figures(residual: Residual, fitted: Fitted, log: Log) -> Residual:
     """d_tau, and d_q of a log that has a position, by the gains found with the parameters; of a long log where it moves most."""
     estimate, parameters = fitted.estimate, fitted.parameters
     (seen,) = in_one_piece([log]) if len(log) > LONG else [log]
     d_tau = log_torque_difference(parameters, driven_log(seen, estimate), estimate.base.engine)
     has_position = "q" in log.signals
     d_q = position_error(fitted.chosen.description, parameters, seen, loop_gains(estimate)) if has_position else None
-    return replace(found, d_tau=d_tau, d_q=d_q)
+    return replace(residual, d_tau=d_tau, d_q=d_q)
 
 
 def _intervals(fitted: Fitted) -> tuple[Array, list[str]]:
@@ -137,15 +135,15 @@ def _intervals(fitted: Fitted) -> tuple[Array, list[str]]:
     try:
         return standard_intervals(fitted.estimate, fitted.problem, prior), []
     except SolveError as error:
-        said = f"intervals leave the constraints out of account, those with them failed ({error})"
-        return noise_intervals(fitted.estimate, prior), [said]
+        sentence = f"intervals leave the constraints out of account, those with them failed ({error})"
+        return noise_intervals(fitted.estimate, prior), [sentence]
 
 
 def _lack_of_fit(fitted: Fitted) -> LackOfFit:
     """Residuals of what choices were made on, held against those of the replicas."""
     pairs = [(run.problem, run.estimate) for run in fitted.replicas.runs]
-    own = fitted.found if fitted.whole or not pairs else fitted.estimator.estimate(fitted.part)
-    return lack_of_fit(fitted.part, own, pairs, fitted.replicas.reason)
+    of_part = fitted.uncorrected if fitted.whole or not pairs else fitted.estimator.estimate(fitted.part)
+    return lack_of_fit(fitted.part, of_part, pairs, fitted.replicas.reason)
 
 
 def _too_slow(parameters: Parameters, motions: Sequence[Motion]) -> dict[str, float]:

@@ -73,14 +73,14 @@ class Mount(Derived):
 
     @property
     def choice(self) -> Choice:
-        said = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
+        sentence = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
         value = f"{listed(self.gravity)} m/s^2"
         if self.residuals is None:
-            return Choice("gravity", value, said, self.automatic)
+            return Choice("gravity", value, sentence, self.automatic)
         file, other = self.residuals
         scores, refused = {"as the model file has it": file, "found": other}, not self.accepted
         compared = candidates(scores, "as the model file has it" if refused else "found")
-        return Choice("gravity", value, said, self.automatic, compared, file if refused else other, file, refused)
+        return Choice("gravity", value, sentence, self.automatic, compared, file if refused else other, file, refused)
 
     @property
     def interval(self) -> list[tuple[float, float]] | None:

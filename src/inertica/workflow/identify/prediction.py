@@ -7,8 +7,8 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array, Mask
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
@@ -18,9 +18,6 @@ from inertica.robot.layout import Parameters
 from inertica.robot.natural import levers
 from inertica.validation.residuals import Moving, Residual, TorqueShares, residual
 from inertica.workflow.identify.standstill import HELD, NEXT_TO_NOTHING, Standstill
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 STOP = 0.5
 """A joint that rests for longer than this many times rms speed / rms acceleration of its motion has stopped.  For a sine that is a

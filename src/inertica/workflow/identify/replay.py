@@ -54,8 +54,8 @@ def driven_log(log: Log, estimate: Estimate) -> Log:
     factors = None if estimate.loop is None else estimate.loop.drive
     if factors is None or "i" not in log.signals:
         return log
-    listed = ", ".join(f"{x:.4g}" for x in factors)
-    words = f"torques from currents were multiplied by the estimated drive gains over the stated ones: {listed}"
+    ratios = ", ".join(f"{x:.4g}" for x in factors)
+    words = f"torques from currents were multiplied by the estimated drive gains over the stated ones: {ratios}"
     return replace(log, signals={**log.signals, "tau": log.need("tau") * factors}, notes=(*log.notes, words))
 
 
@@ -81,15 +81,15 @@ def is_simulated(motion: Motion) -> bool:
 
 def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log: Log, reference: Trajectory | None) -> Motion:
     motion = torque_only(log, recipe, reference)
-    given = () if reference is None else (reference,)
-    problem = Problem(estimate.base, (motion,), description.prior, ControlLoop.of(description), references=given)
+    references = () if reference is None else (reference,)
+    problem = Problem(estimate.base, (motion,), description.prior, ControlLoop.of(description), references=references)
     try:
-        (found,) = replayed(problem, _simulable(estimate), loop_gains(estimate))
+        (simulated,) = replayed(problem, _simulable(estimate), loop_gains(estimate))
     except InerticaError as error:
         raise InerticaError(
             f"{error} ({estimate.method}: {estimate.stop_reason}); try another start, or check the loop"
         ) from None
-    return replace(found, done={**found.done, "position": SIMULATED})
+    return replace(simulated, done={**simulated.done, "position": SIMULATED})
 
 
 def _simulable(estimate: Estimate) -> NDArray[np.float64]:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from inertica.estimators.structure.delay_search import busiest
 from inertica.logs.log import Log
 
-Array = NDArray[np.float64]
-
 LONG = 200_000
 """Samples of all logs together up to which choices are made on all of them."""
 
@@ -82,12 +80,12 @@ def representative(logs: Sequence[Log]) -> Part:
         parts += [(k, part) for part in cut or [log]]
     if len(parts) == len(logs) and all(part is log for (_, part), log in zip(parts, logs, strict=True)):
         return Part(tuple(logs), tuple(range(len(logs))))
-    found = Part(tuple(part for _, part in parts), tuple(k for k, _ in parts), False)
+    chosen = Part(tuple(part for _, part in parts), tuple(k for k, _ in parts), False)
     whole = sum(log.duration for log in logs)
     words = (
-        f"{len(parts)} stretches, {found.seconds:.0f} of {whole:.0f} s, spread over the logs so that every joint moves in them"
+        f"{len(parts)} stretches, {chosen.seconds:.0f} of {whole:.0f} s, spread over the logs so that every joint moves in them"
     )
-    return Part(found.logs, found.numbers, False, words)
+    return Part(chosen.logs, chosen.numbers, False, words)
 
 
 def in_one_piece(logs: Sequence[Log]) -> list[Log]:
@@ -119,15 +117,15 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
     """
     rows = _usable(log)
     thinned = rows[:: max(1, round(0.01 * span * log.rate))]
-    t, q, there = log.running[thinned], log.need("q")[thinned], log.running[rows]
+    t, q, running = log.running[thinned], log.need("q")[thinned], log.running[rows]
     way = np.cumsum(log.breaks.ways(log.t[thinned], q), axis=0)
     way /= np.maximum(way[-1], 1e-300)
     expected = FULL * span * log.rate
     covered, out = np.zeros(log.n), []
-    edges = np.linspace(there[0], there[-1], count + 1)
+    edges = np.linspace(running[0], running[-1], count + 1)
     for low, high in pairwise(edges):
         starts = np.linspace(low, max(low, high - span), CANDIDATES)
-        recorded = np.searchsorted(there, starts + span) - np.searchsorted(there, starts)
+        recorded = np.searchsorted(running, starts + span) - np.searchsorted(running, starts)
         starts = starts[recorded >= expected]
         if not len(starts):
             continue

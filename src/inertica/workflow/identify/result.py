@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.findings import Quality
 from inertica.display import paragraph, titled
 from inertica.documents import infinite, plain, typed
@@ -58,7 +58,6 @@ from inertica.workflow.identify.saved import (
 from inertica.workflow.identify.standstill import HELD, Standstill
 from inertica.writing import whole_folder
 
-Array = NDArray[np.float64]
 Motions = Mapping[str, Sequence[Motion]]
 """Data set -> its logs as predictions are made from them, `identification` first."""
 
@@ -163,8 +162,8 @@ class Identification(Tabular):
     @property
     def std(self) -> Array:
         """(P,) standard deviations of normal distributions with the same intervals; infinite where data tell sums only, or nothing."""
-        own = np.array([self.labels[name] in (DETERMINED, WEAK, FIXED) for name in self.parameters.layout.names])
-        return np.where(own, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
+        separate = np.array([self.labels[name] in (DETERMINED, WEAK, FIXED) for name in self.parameters.layout.names])
+        return np.where(separate, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
 
     @property
     def method(self) -> str:
@@ -273,8 +272,8 @@ class Identification(Tabular):
         if (d := e.diagnostics) is not None:
             arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
             arrays |= {} if d.widened is None else {"widened": d.widened}
-        if (said := e.by_data) is not e.beta:
-            arrays["by_data"] = said
+        if (by_data := e.by_data) is not e.beta:
+            arrays["by_data"] = by_data
         np.savez(temporary / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, temporary / f"{REFERENCE}{k + 1}.yaml")
@@ -319,14 +318,14 @@ class Identification(Tabular):
             iterations=document["iterations"], stop_reason=document["stop_reason"], **stated,
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
-        found = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
+        parameters = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
         labels = {p["name"]: p["label"] for p in document["parameters"]}
         references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
         exported = [typed(ExportedModel, model | {"path": name}) for name, model in document.get("exported", {}).items()]
         return cls(
-            replace(description, prior=prior), estimate, found, arrays["intervals"], labels, references=references,
+            description.with_prior(prior), estimate, parameters, arrays["intervals"], labels, references=references,
             exported=tuple(model.moved(source) for model in exported),
-            correction=correction_of(source, document.get("correction"), found),
+            correction=correction_of(source, document.get("correction"), parameters),
             standstill=standstill_of(source, document.get("standstill", ()), description.robot.n), **_stored(document),
         )  # fmt: skip
 
@@ -358,8 +357,8 @@ def is_possible(parameters: Parameters) -> bool:
 def negative(parameters: Parameters) -> list[str]:
     """Drive and friction parameters on the wrong side of their sign constraint, by more than rounding of their reference sizes."""
     rounding = dict(zip(parameters.layout.names, 1e-12 * Reference.of(parameters.layout, parameters.values).scale, strict=True))
-    listed = zip(parameters.layout.parameters, parameters.values, strict=True)
-    out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - rounding[p.name]]
+    entries = zip(parameters.layout.parameters, parameters.values, strict=True)
+    out = [p.name for p, value in entries if p.kind not in ("inertia", "mass") and value < p.lower - rounding[p.name]]
     sums = [row for term in parameters.layout.terms for row in term.inequalities]
     below = [row for row in sums if sum(c * parameters[k] for k, c in row.items()) < -max(rounding[k] for k in row)]
     return out + [" + ".join(row) for row in below]

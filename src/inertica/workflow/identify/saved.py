@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import KIND, plain, unknown_keys
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.identifiability.base import BaseModel
@@ -31,8 +31,6 @@ from inertica.robot.model import Robot
 from inertica.robot.plain import with_plain_friction
 from inertica.robot.settings import loop_per_joint
 from inertica.workflow.identify.standstill import Standstill
-
-Array = NDArray[np.float64]
 
 NONE, CHECKSUM = "none", "checksum"
 
@@ -99,6 +97,7 @@ def _stated(description: Description) -> dict[str, Any]:
     if source.card is not None:
         return dict(yaml.safe_load(source.card.read_text(encoding="utf-8")))
     chain = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
+    chain |= {"base": "floating"} if source.floating else {}
     return {key: value for key, value in chain.items() if value is not None}
 
 
@@ -231,8 +230,8 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
             raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
         if arrays[name].shape != shape:
             raise FileError(folder, f"the result cannot be read: '{name}' has the shape {arrays[name].shape}, not {shape}")
-    said = [entry["name"] for entry in document["parameters"]]
-    if said != list(base.layout.names):
+    names = [entry["name"] for entry in document["parameters"]]
+    if names != list(base.layout.names):
         raise FileError(folder, "the result cannot be read: its parameters are not those of the robot card beside it")
     grouped = [entry["name"] for entry in document["base"]]
     if grouped != list(base.names):

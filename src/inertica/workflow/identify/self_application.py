@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
@@ -35,8 +36,6 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.natural import levers
 from inertica.workflow.identify.replay import own_reference
-
-Array = NDArray[np.float64]
 
 RUNS = 4
 """Repetitions.  One is worse than none, since it is as noisy as the estimate; eight were no better than four."""
@@ -129,11 +128,11 @@ def replicas(
     repeated: list[list[Log]] = []
     noises: list[Array] = []
     for k, log in enumerate(logs):
-        own = _LoopLog(log, loop, engine, parameters, description.prior, own_reference(references, k))
-        if reason := own.mismatch():
+        loop_log = _LoopLog(log, loop, engine, parameters, own_reference(references, k))
+        if reason := loop_log.mismatch():
             return Replicas(reason=reason if len(logs) == 1 else f"{log.origin}: {reason}")
-        noises.append(own.noise)
-        simulated = own.repeated(recipe, repetitions, k)
+        noises.append(loop_log.noise)
+        simulated = loop_log.repeated(recipe, repetitions, k)
         if simulated is None:
             return Replicas(reason="the control loop is unstable when it is simulated with the estimate and its noise")
         repeated.append(simulated)
@@ -182,7 +181,6 @@ class _LoopLog:
         loop: ControlLoop,
         engine: Engine,
         parameters: Parameters,
-        prior: Parameters,
         reference: Trajectory | None,
     ) -> None:
         self.log, self.parameters = log, parameters
@@ -195,7 +193,7 @@ class _LoopLog:
         self.silent = SILENT * levers(parameters.layout.robot)
         band = widest_position_band(self.q[whole], 1.0 / log.rate)
         self.period = log.rate / band if band > 0.0 else 1.0  # samples
-        track = Track.along(log, self.t, loop, reference, prior)
+        track = Track.along(log, self.t, loop, reference)
         self.track = replace(track, start=self._start(*(track.reference[name][0] for name in ("q", "dq"))))
         self.run = LoopRun(loop, engine, parameters.shapes, noisy=bool(np.any(self.most_noise > self.silent)))
         self.smooth = self._simulate(np.zeros(log.n), np.arange(2), 0)  # two lanes, so that the same compiled code serves
@@ -239,14 +237,14 @@ class _LoopLog:
         width = max(1, round(WINDOW * self.period))
         tracking = self.q - self.track.reference["q"][self.track.keep][self.track.before]
         left = self.q - self._positions(self.smooth, 0)
-        there = np.isfinite(tracking).all(axis=1) & np.isfinite(left).all(axis=1)
-        whole, rest = (_averaged(x[there], width) for x in (tracking, left))
+        finite = np.isfinite(tracking).all(axis=1) & np.isfinite(left).all(axis=1)
+        whole, rest = (_averaged(x[finite], width) for x in (tracking, left))
         share = rest / np.maximum(whole, 1e-300)
         lost = (share > UNEXPLAINED) & (rest > NOISES * np.maximum(self.noise, self.silent))
         if not lost.any():
             return ""
-        listed = ", ".join(f"{j + 1} ({100 * share[j]:.0f} %)" for j in np.flatnonzero(lost))
-        return f"the simulated loop leaves most of the tracking error unexplained on joint {listed}; the loop may be another one"
+        shares = ", ".join(f"{j + 1} ({100 * share[j]:.0f} %)" for j in np.flatnonzero(lost))
+        return f"the simulated loop leaves most of the tracking error unexplained on joint {shares}; the loop may be another one"
 
     def repeated(self, recipe: Recipe, repetitions: Repetitions, number: int) -> list[Log] | None:
         """Logs of several runs, different noise in each; None when one is unstable.
@@ -281,8 +279,8 @@ class _LoopLog:
         """As recorded: the simulated ones and noise as large as what the log shows beyond them."""
         measured = self.log.need("dq")[self.rows]
         left = measured - self.track.sampled(self.smooth.dq[:1])[0]
-        there = np.isfinite(left).all(axis=1)
-        sd = np.minimum(position_noise(left[there]), position_noise(measured[there]))
+        finite = np.isfinite(left).all(axis=1)
+        sd = np.minimum(position_noise(left[finite]), position_noise(measured[finite]))
         return np.asarray(self.track.sampled(run.dq[lane : lane + 1])[0] + sd * rng.standard_normal(measured.shape))
 
     def _placed(self, symbol: str, values: Array) -> Array:

@@ -102,12 +102,12 @@ def check_method(settings: Settings) -> None:
     if settings.method != "auto":
         with_options(method(settings.method), settings.method_options)
     elif settings.method_options:
-        listed = ", ".join(settings.method_options)
-        raise InputError(f"options of a method ({listed}) need the method they belong to; state it, too")
+        options = ", ".join(settings.method_options)
+        raise InputError(f"options of a method ({options}) need the method they belong to; state it, too")
 
 
 def prepared_method(name: str | Estimator, description: Description, options: Mapping[str, str] | None = None) -> Estimator:
     """A method with options; one asked for by name also with the trust in its prior values that the robot's card states."""
-    found = with_options(method(name), options or {})
-    trusts = isinstance(name, str) and description.trust and Capability.TAKES_TRUST in found.capabilities
-    return replace(found, trust=description.trust) if trusts else found  # type: ignore[type-var]
+    estimator = with_options(method(name), options or {})
+    trusts = isinstance(name, str) and description.trust and Capability.TAKES_TRUST in estimator.capabilities
+    return replace(estimator, trust=description.trust) if trusts else estimator  # type: ignore[type-var]

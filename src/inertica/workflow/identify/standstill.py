@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from inertica.arrays import Array
+
 Dynamics = Callable[[Array, Array, Array], Array]
 """(N, n) torques of q, dq and ddq."""
 

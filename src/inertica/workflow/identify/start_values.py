@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -38,14 +37,9 @@ def start_values(
         return description, ()
     if prior == TRUTH:
         return description, (Choice(PRIOR, TRUTH, "starts and priors are the values that the log was simulated with", False),)
-    if description.loop is not None and description.loop.get("feedforward"):
-        why = (
-            "the log was simulated with this model; starts and priors stay its true values, for the controller feeds them forward"
-        )
-        return description, (Choice(PRIOR, TRUTH, why),)
     off = distorted(description.prior, np.random.default_rng(SEED))
     why = (
         f"the log was simulated with this model: starts and priors are drawn {100 * SHARE:g} % off its values (seed {SEED}); "
         "the option prior with `truth` takes the values themselves"
     )
-    return replace(description, prior=off), (Choice(PRIOR, f"{100 * SHARE:g} % off", why),)
+    return description.with_prior(off), (Choice(PRIOR, f"{100 * SHARE:g} % off", why),)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.identifiability.labels import DETERMINED, INTERVAL
@@ -15,14 +14,12 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.workflow.identify.result import Result
 
-Array = NDArray[np.float64]
-
 SURE = 5.0
 """Percent; base parameters with a smaller relative standard deviation should be near the truth."""
 
 
 @dataclass(frozen=True)
-class Held:
+class TruthCheck:
     """One parameter beside its known value.
 
     Args:
@@ -63,13 +60,13 @@ class AgainstTruth:
         missing: known values other than zero that the result has no parameter for.
     """
 
-    base: tuple[Held, ...]
-    determined: tuple[Held, ...]
+    base: tuple[TruthCheck, ...]
+    determined: tuple[TruthCheck, ...]
     unknown: tuple[str, ...]
     missing: tuple[str, ...]
 
     @property
-    def sure(self) -> tuple[Held, ...]:
+    def sure(self) -> tuple[TruthCheck, ...]:
         """Base parameters with a relative standard deviation below `SURE` percent and a known value that is not zero."""
         return tuple(h for h in self.base if h.known and 100.0 * h.std < SURE * abs(h.found))
 
@@ -90,33 +87,37 @@ def against_truth(result: Result | str | Path, robot: str | Path | Description |
     Examples:
         >>> compared = ia.against_truth("result", "card.yaml")
     """
-    found = result if isinstance(result, Result) else Result.load(result)
+    record = result if isinstance(result, Result) else Result.load(result)
     if isinstance(robot, (str, Path)):
         robot = load(robot)
     known = robot if isinstance(robot, Parameters) else robot.prior
-    layout = found.parameters.layout
+    layout = record.parameters.layout
     if known.layout.robot.n != layout.robot.n:
         raise InputError(f"{known.layout.robot.name} has {known.layout.robot.n} joints, the robot of the result {layout.robot.n}")
-    there = set(known.layout.names)
-    unknown = tuple(name for name in layout.names if name not in there)
+    names = set(known.layout.names)
+    unknown = tuple(name for name in layout.names if name not in names)
     values = known.on(layout).values
-    base, estimate = found.estimate.base, found.estimate
+    base, estimate = record.estimate.base, record.estimate
     blind = np.isin(layout.names, unknown)
     whole = ~np.any(np.abs(base.T[:, blind]) > 0.0, axis=1)
     beta = base.beta(values)
     rows = [
-        Held(base.names[k], float(b), float(b - INTERVAL * s), float(b + INTERVAL * s), float(beta[k]), float(s))
+        TruthCheck(base.names[k], float(b), float(b - INTERVAL * s), float(b + INTERVAL * s), float(beta[k]), float(s))
         for k, (b, s) in enumerate(zip(estimate.beta, estimate.std, strict=True))
         if whole[k]
     ]
     single = [
-        Held(
-            name, float(found.parameters.values[k]), float(found.intervals[k, 0]), float(found.intervals[k, 1]), float(values[k])
+        TruthCheck(
+            name,
+            float(record.parameters.values[k]),
+            float(record.intervals[k, 0]),
+            float(record.intervals[k, 1]),
+            float(values[k]),
         )
         for k, name in enumerate(layout.names)
-        if found.labels[name] == DETERMINED and name in there
+        if record.labels[name] == DETERMINED and name in names
     ]
-    listed = zip(known.layout.names, known.values, strict=True)
+    true_values = zip(known.layout.names, known.values, strict=True)
     return AgainstTruth(
-        tuple(rows), tuple(single), unknown, tuple(name for name, v in listed if name not in layout.names and v != 0.0)
+        tuple(rows), tuple(single), unknown, tuple(name for name, v in true_values if name not in layout.names and v != 0.0)
     )

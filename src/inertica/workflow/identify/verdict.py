@@ -127,12 +127,14 @@ def verdict(result: Result) -> Verdict:
     """
     name = headline_set(result.residuals)
     judged = result.residuals[name]
-    found = [
+    all_reasons = [
         *_of_prediction(result, name, judged), *_of_findings(result), *_of_values(result),
         *_of_export(result, name, judged.raw.all),
     ]  # fmt: skip
     levels = (GOOD, DOUBTFUL, BAD)
-    reasons = tuple(sorted(found, key=lambda reason: -levels.index(reason.level)))  # stable: otherwise in the order of importance
+    reasons = tuple(
+        sorted(all_reasons, key=lambda reason: -levels.index(reason.level))
+    )  # stable: otherwise in the order of importance
     return Verdict(reasons[0].level if reasons else GOOD, reasons, name, judged.raw.all)
 
 
@@ -159,13 +161,14 @@ def _of_prediction(result: Result, name: str, judged: Residual) -> Iterator[Reas
     if not raw < least:
         yield Reason(What.NOTHING, (), raw, least)
         return
-    own = result.residuals[IDENTIFICATION].raw.all
-    if name not in (HOLD_OUT, IDENTIFICATION) and raw > (most := max(CLOSE, WORSE * own)):
+    residual = result.residuals[IDENTIFICATION].raw.all
+    if name not in (HOLD_OUT, IDENTIFICATION) and raw > (most := max(CLOSE, WORSE * residual)):
         yield Reason(What.CARRY_OVER, (), raw, most)
     if result.before is not None and raw > (most := NO_GAIN * result.before.residual.raw.all):
         yield Reason(What.WORSE, (), raw, most)
     loaded = carries_load(judged, result.description.robot)
-    missed = [(j, x) for j, x in enumerate(judged.raw.per_joint) if x > JOINT]
+    driven = result.description.robot.driven
+    missed = [(j, x) for j, x in enumerate(judged.raw.per_joint[:driven]) if x > JOINT]
     yield from (Reason(What.JOINT, (j + 1,), x, JOINT) for j, x in missed if loaded[j])
     if raw > (most := math.hypot(OVERALL, noise)):
         yield Reason(What.RESIDUAL, (), raw, most)
@@ -193,33 +196,35 @@ def _of_values(result: Result) -> Iterator[Reason]:
         else:
             yield Reason(What.BODY, doubt.links, factor, doubt.limit)
     if not result.physically_consistent:
-        links = check_links(result.parameters)[: result.description.robot.n]
-        bad = [(j + 1, link.margin) for j, link in enumerate(links) if not link.consistent]
+        joints = result.description.robot.links
+        bad = [
+            (j + 1, link.margin) for j, link in zip(joints, check_links(result.parameters), strict=False) if not link.consistent
+        ]
         yield Reason(What.IMPOSSIBLE, tuple(j for j, _ in bad), min((m for _, m in bad), default=None), 0.0)
 
 
 def _matters(result: Result, link: int) -> bool:
     """Whether a link's mass is off by a share of the robot's, or by what no data decide."""
-    own = result.masses.links[link]
-    low, high = own.interval
-    decided = low > MASS_FACTOR * own.prior or high < own.prior / MASS_FACTOR
-    return not decided or abs(own.mass - own.prior) > SMALL * result.masses.prior_total
+    masses = result.masses.links[link]
+    low, high = masses.interval
+    decided = low > MASS_FACTOR * masses.prior or high < masses.prior / MASS_FACTOR
+    return not decided or abs(masses.mass - masses.prior) > SMALL * result.masses.prior_total
 
 
-def _of_export(result: Result, name: str, own: float) -> Iterator[Reason]:
+def _of_export(result: Result, name: str, residual: float) -> Iterator[Reason]:
     """A model file that keeps less than half of what was gained over the one that came in (or over no model at all)."""
     start = 1.0 if result.before is None else min(result.before.residual.raw.all, 1.0)
-    most = own + LOST * max(start - own, 0.0)
-    measured = [_exported_residual(model, name, own) for model in result.exported if model.residual]
+    most = residual + LOST * max(start - residual, 0.0)
+    measured = [_exported_residual(model, name, residual) for model in result.exported if model.residual]
     if measured and max(measured) > most:
         yield Reason(What.EXPORT, (), max(measured), most)
 
 
-def _exported_residual(model: ExportedModel, name: str, own: float) -> float:
+def _exported_residual(model: ExportedModel, name: str, residual: float) -> float:
     """What a written file leaves of the raw torque of a data set.
 
     On data that a second fit left out, for which no file was written: the residual there and what the file adds on the fitted data.
     """
     if name in model.residual:
         return model.residual[name].raw.all
-    return own + model.residual[IDENTIFICATION].raw.all - model.result_residual[IDENTIFICATION].raw.all
+    return residual + model.residual[IDENTIFICATION].raw.all - model.result_residual[IDENTIFICATION].raw.all

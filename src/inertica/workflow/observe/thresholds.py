@@ -88,11 +88,11 @@ def thresholds(observer: Observer, sets: Sequence[Residuals], period: float) -> 
     every = sum(np.sum((wider * torque) ** 2, axis=0) for torque, _, wider in rows) / count
     rms = np.sqrt(np.where(free > 0, squares / np.maximum(free, 1), every))
     rms = np.maximum(rms, np.finfo(float).tiny)
-    found = [
+    limits = [
         _peaks(observer, piece.t[use], ratio(np.abs(piece.torque[use]) * wider, piece.hidden[use], rms))
         for piece, use, wider in settled
     ]
-    peaks = np.sort(np.concatenate(found))[::-1]
+    peaks = np.sort(np.concatenate(limits))[::-1]
     seconds = float(sum(piece.t[use][-1] - piece.t[use][0] for piece, use, _ in settled if use.any()))
     level = _level(peaks, seconds / period)
     torque = level * rms

@@ -69,7 +69,7 @@ class Purpose:
         at = flange(description, frame)
         B = load_columns(base, at.body)
         felt = np.linalg.norm(B, axis=0) > 1e-12
-        names = tuple(name for name, there in zip(inertia.NAMES, felt, strict=True) if there)
+        names = tuple(name for name, is_felt in zip(inertia.NAMES, felt, strict=True) if is_felt)
         robot, noise, known = None, _usual_noise(description), False
         if robot_from is not None:
             result = _loaded(robot_from)
@@ -101,13 +101,13 @@ class Purpose:
 
 def known_robot(description: Description, result: Result) -> Description:
     """The robot with masses, drive inertia and friction that a result found, inside the limits that the description states."""
-    found, names = result.parameters, description.robot.joint_names
+    parameters, names = result.parameters, description.robot.joint_names
     if result.description.robot.joint_names != names:
         theirs = ", ".join(result.description.robot.joint_names)
         raise InputError(f"the result is of another robot: it has the joints {theirs}, {description.name} has {', '.join(names)}")
-    robot = replace(found.layout.robot, limits=description.robot.limits)
-    layout = replace(found.layout, robot=robot)
-    prior = Parameters(layout, found.values, found.shapes, found.origin)
+    robot = replace(parameters.layout.robot, limits=description.robot.limits)
+    layout = replace(parameters.layout, robot=robot)
+    prior = Parameters(layout, parameters.values, parameters.shapes, parameters.origin)
     return replace(description, robot=robot, layout=layout, prior=prior)
 
 
@@ -130,15 +130,17 @@ def _independent(B: np.ndarray) -> np.ndarray:
 
 def _information(result: Result, base: BaseModel) -> np.ndarray:
     """(b, b) on the base parameters; those of friction that the description does not have are left out, new ones are not known."""
-    own = result.estimate
+    estimate = result.estimate
     place = {name: k for k, name in enumerate(base.names)}
     if missing := [
-        n for n, k in zip(own.base.names, own.base.retained, strict=True) if n not in place and _inertial(own.base, int(k))
+        n
+        for n, k in zip(estimate.base.names, estimate.base.retained, strict=True)
+        if n not in place and _inertial(estimate.base, int(k))
     ]:
         raise InputError(f"the result is of another robot: {base.layout.robot.name} has no base parameter {missing[0]}")
-    shared = [(k, place[n]) for k, n in enumerate(own.base.names) if n in place]
+    shared = [(k, place[n]) for k, n in enumerate(estimate.base.names) if n in place]
     theirs, ours = ([pair[i] for pair in shared] for i in (0, 1))
-    stated = LoadEquations.stated(np.zeros(len(theirs)), own.needed_covariance[np.ix_(theirs, theirs)])
+    stated = LoadEquations.stated(np.zeros(len(theirs)), estimate.needed_covariance[np.ix_(theirs, theirs)])
     out = np.zeros((base.rank, base.rank))
     out[np.ix_(ours, ours)] = stated.R.T @ stated.R
     return out

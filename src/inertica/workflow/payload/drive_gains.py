@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.estimators.gains import KnownLoad, LoadSet, revealed
 from inertica.identifiability.labels import DETERMINED, INTERVAL, RELATIVE_WIDTH, UNIDENTIFIABLE, WEAK
@@ -31,8 +32,6 @@ from inertica.workflow.payload.load_sets import (
     known_load,
     read_set,
 )
-
-Array = NDArray[np.float64]
 
 LOAD = "load"
 
@@ -86,16 +85,16 @@ class DriveGains:
             "gains": [
                 {
                     "joint": joint.name, "value": value, "std": (ends[1] - ends[0]) / (2.0 * INTERVAL), "interval": list(ends),
-                    "revealed": bool(seen), "label": label, "stated": said, "unit": f"{joint.effort_unit}/A",
+                    "revealed": bool(seen), "label": label, "stated": word, "unit": f"{joint.effort_unit}/A",
                 }
-                for joint, value, ends, seen, label, said in zip(
+                for joint, value, ends, seen, label, word in zip(
                     joints, self.values, self.intervals, self.revealed, self.labels, stated, strict=True
                 )
             ],
             "load": {"mass": body.mass, "centre_of_mass": body.com, "central_inertia": body.inertia, "frame": self.flange.name},
             "card": self.card,
             "findings": list(self.sentences),
-            "logs": {name: list(listed) for name, listed in self.logs.items()},
+            "logs": {name: list(names) for name, names in self.logs.items()},
         }  # fmt: skip
 
 
@@ -172,18 +171,18 @@ def gains_of(fit: JointFit, at: Flange, scale: Array, stated: Array | None, form
         form: of the estimate.
         sets: what was fitted.
     """
-    found, description = fit.found, fit.robot.description
-    values = scale * found.factors
-    ends = np.sort(scale[:, None] * found.interval(INTERVAL), axis=1)
+    gains, description = fit.gains, fit.robot.description
+    values = scale * gains.factors
+    ends = np.sort(scale[:, None] * gains.interval(INTERVAL), axis=1)
     if form == "unscaled":
         ends = np.full_like(ends, np.nan)
     weights = [
-        weight / found.factors
+        weight / gains.factors
         for one in fit.problem.sets
         if one.load is not None
         for weight in _weights(fit.problem.loads[one.load], one, at)
     ]
-    seen = revealed(weights, found.sigma, LEAST)
+    seen = revealed(weights, gains.sigma, LEAST)
     labels = tuple(_label(v, e, s) for v, e, s in zip(values, ends, seen, strict=True))
     only_mass = not any(load.known[6] for load in fit.problem.loads.values())
     sentences = _sentences(description, values, ends, seen, scale, stated, form, only_mass)
@@ -191,7 +190,7 @@ def gains_of(fit: JointFit, at: Flange, scale: Array, stated: Array | None, form
         name: tuple(str(log.origin) for one in sets if (one.load is None) == empty for log in one.logs)
         for name, empty in (("unloaded", True), ("loaded", False))
     }
-    load = next(iter(found.loads.values()))
+    load = next(iter(gains.loads.values()))
     return DriveGains(description, form, values, ends, seen, labels, stated, load, at, sentences, logs)
 
 
@@ -225,8 +224,8 @@ def _sentences(
             "position's sign is, so check the sign of the transmission"
         )
     if stated is not None and (off := np.flatnonzero(seen & ((stated < ends[:, 0]) | (stated > ends[:, 1])))).size:
-        listed = ", ".join(f"{j + 1} ({100 * (values[j] / stated[j] - 1):+.0f} %)" for j in off)
-        out.append(f"the card's gains lie outside the intervals of joint {listed}")
+        changes = ", ".join(f"{j + 1} ({100 * (values[j] / stated[j] - 1):+.0f} %)" for j in off)
+        out.append(f"the card's gains lie outside the intervals of joint {changes}")
     return tuple(out)
 
 

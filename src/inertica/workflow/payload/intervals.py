@@ -12,14 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.load import Load
 from inertica.workflow.decisions.intervals import BLOCKS, DISTRUSTED, widened_by_blocks
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.payload.records import Records, Stated
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +36,19 @@ class Sure:
     birge: float
     choice: Choice
 
-    def covariance(self, found: Load) -> Array:
+    def covariance(self, load: Load) -> Array:
         """(10, 10) with these standard deviations and the correlations of the noise.
 
         Parameters of which only combinations are known have one factor, the largest of theirs: several would turn the directions
         in which nothing is known.
         """
-        own = np.sqrt(np.diag(found.covariance))
-        factor = np.divide(self.std, own, out=np.zeros(len(own)), where=own > 0.0)
-        factor[~found.known] = factor[~found.known].max(initial=0.0)
-        return np.asarray(factor[:, None] * found.covariance * factor)
+        stated_std = np.sqrt(np.diag(load.covariance))
+        factor = np.divide(self.std, stated_std, out=np.zeros(len(stated_std)), where=stated_std > 0.0)
+        factor[~load.known] = factor[~load.known].max(initial=0.0)
+        return np.asarray(factor[:, None] * load.covariance * factor)
 
 
-def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: bool = False) -> Sure:
+def made_sure(empty: Records | Stated, full: Records, load: Load, *, quick: bool = False) -> Sure:
     """The uncertainty of a load.
 
     Args:
@@ -58,22 +56,22 @@ def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: boo
         found: the load by least squares.
         quick: leave bias and cut-offs out.
     """
-    noise = empty.noise(found.by_unloaded) + full.noise(found.by_loaded)
-    blocks = empty.blocks(found.by_unloaded) + full.blocks(found.by_loaded)
+    noise = empty.noise(load.by_unloaded) + full.noise(load.by_loaded)
+    blocks = empty.blocks(load.by_unloaded) + full.blocks(load.by_loaded)
     free = (BLOCKS - 1) * (2 if isinstance(empty, Records) else 1)
-    birge = found.significant_inflation
+    birge = load.significant_inflation
     variance = birge**2 * noise * widened_by_blocks(noise, blocks, free)
-    values, reason, parts = found.values, "a quick run was asked for", ["noise", "blocks"]
+    values, reason, parts = load.values, "a quick run was asked for", ["noise", "blocks"]
     if not isinstance(empty, Records):
         parts.append("the robot's own uncertainty")
     if not quick:
-        changes, reason = _repetitions(empty, full, found)
+        changes, reason = _repetitions(empty, full, load)
         if changes is not None:
             correction, extra = _bias(changes, np.sqrt(noise))
             values, variance = values + correction, variance + extra
             parts.append("bias")
-        elif moved := _moved(empty, full, found):
-            variance = variance + np.max(np.abs(moved), axis=0) ** 2
+        elif shifts := _moved(empty, full, load):
+            variance = variance + np.max(np.abs(shifts), axis=0) ** 2
             parts.append("neighbouring cut-offs")
     return Sure(values, np.sqrt(variance), birge, _choice(parts, noise, variance, birge, reason))
 
@@ -88,27 +86,27 @@ def _bias(changes: Array, noise: Array) -> tuple[Array, Array]:
     return -share * m, share * se**2 + (DISTRUSTED * share * m) ** 2
 
 
-def _repetitions(empty: Records | Stated, full: Records, found: Load) -> tuple[Array | None, str]:
+def _repetitions(empty: Records | Stated, full: Records, load: Load) -> tuple[Array | None, str]:
     """(R, 10) by how much simulated repetitions with the estimate miss it, or why there are none."""
-    own = full.repeated(seed=1)
-    if not own.runs:
-        return None, own.reason
-    changes = (own.betas - full.beta) @ found.by_loaded.T
+    of_full = full.repeated(seed=1)
+    if not of_full.runs:
+        return None, of_full.reason
+    changes = (of_full.betas - full.beta) @ load.by_loaded.T
     if isinstance(empty, Records):  # a result has taken its bias out by itself
         other = empty.repeated(seed=0)
         if not other.runs:
             return None, other.reason
-        count = min(len(own.runs), len(other.runs))
-        changes = changes[:count] + ((other.betas - empty.beta) @ found.by_unloaded.T)[:count]
+        count = min(len(of_full.runs), len(other.runs))
+        changes = changes[:count] + ((other.betas - empty.beta) @ load.by_unloaded.T)[:count]
     return changes, ""
 
 
-def _moved(empty: Records | Stated, full: Records, found: Load) -> list[Array]:
+def _moved(empty: Records | Stated, full: Records, load: Load) -> list[Array]:
     """(10,) each, what neighbouring cut-offs change when both sets of records are prepared with them."""
-    moved = [found.by_loaded @ change for change in full.neighbours()]
-    if isinstance(empty, Records) and moved:
-        moved = [p + found.by_unloaded @ change for p, change in zip(moved, empty.neighbours(), strict=True)]
-    return moved
+    changes = [load.by_loaded @ change for change in full.neighbours()]
+    if isinstance(empty, Records) and changes:
+        changes = [p + load.by_unloaded @ change for p, change in zip(changes, empty.neighbours(), strict=True)]
+    return changes
 
 
 def _choice(parts: list[str], noise: Array, variance: Array, birge: float, reason: str) -> Choice:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.gains import GainProblem, Gains, KnownLoad, LoadSet, total_least_squares, unscaled
@@ -32,7 +33,6 @@ from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import LogLike, identify
 from inertica.workflow.identify.settings import Settings
 
-Array = NDArray[np.float64]
 Form = Literal["tls", "constrained", "unscaled"]
 
 FORMS: tuple[Form, ...] = ("tls", "constrained", "unscaled")
@@ -55,13 +55,13 @@ class JointFit:
 
     Args:
         problem: what was fitted, with the friction that was chosen.
-        found: gains, relative to the scale of the currents, and loads.
+        gains: gains, relative to the scale of the currents, and loads.
         robot: the identification that filter, delay, mounting and friction come from.
         bandwidth: up to which frequency all sets are fitted.
     """
 
     problem: GainProblem
-    found: Gains
+    gains: Gains
     robot: Result
     bandwidth: Choice
 
@@ -125,14 +125,14 @@ def joint_fit(
     shared = _recipes(robot.description, robot.recipe, scaled, settings)
     problem = _problem(robot.description, shared.recipes, units, *known)
     if form == "unscaled":
-        found = unscaled(problem)
+        gains = unscaled(problem)
     elif form == "constrained":
-        found = constrained(problem, usable_prior(robot.description)[0], body)
+        gains = constrained(problem, usable_prior(robot.description)[0], body)
     else:
-        found = total_least_squares(problem, np.ones(n) if scale is None else 1.0 / guess)
+        gains = total_least_squares(problem, np.ones(n) if scale is None else 1.0 / guess)
     if scale is not None:  # by how much plain friction would change the gains
-        found = replace(found, relative_std=np.hypot(found.relative_std, found.factors / guess - 1.0))
-    return JointFit(problem, found, robot, shared.choice)
+        gains = replace(gains, relative_std=np.hypot(gains.relative_std, gains.factors / guess - 1.0))
+    return JointFit(problem, gains, robot, shared.choice)
 
 
 def _recipes(description: Description, recipe: Recipe, sets: Sequence[RecordSet], settings: Settings) -> SharedBandwidth:
@@ -154,8 +154,8 @@ def _problem(
     def observed(logs: Sequence[Log], recipe: Recipe) -> Observations:
         return Observations(base, [prepare(log, recipe) for log in logs], description.prior)
 
-    listed = tuple(LoadSet(observed(one.logs, recipe), one.load) for one, recipe in zip(sets, recipes, strict=True))
-    return GainProblem(listed, load_columns(base, body), own_friction(base), loads, prior)
+    load_sets = tuple(LoadSet(observed(one.logs, recipe), one.load) for one, recipe in zip(sets, recipes, strict=True))
+    return GainProblem(load_sets, load_columns(base, body), own_friction(base), loads, prior)
 
 
 def _recipe(description: Description, logs: Sequence[Log], settings: Settings, say: Say) -> Recipe:
@@ -220,8 +220,8 @@ def known_load(mass: float | None, com: ArrayLike | None = None, central: ArrayL
     known[6:] = True
     if central is None:
         return KnownLoad(known, np.where(known, inertia.from_com(mass, centre, np.zeros((3, 3))), 0.0))
-    given = np.asarray(central, float)
-    L = inertia.matrix([*given, 0, 0, 0, 0]) if given.shape == (6,) else given
+    central_inertia = np.asarray(central, float)
+    L = inertia.matrix([*central_inertia, 0, 0, 0, 0]) if central_inertia.shape == (6,) else central_inertia
     if L.shape != (3, 3) or not np.isfinite(L).all():
         raise InputError("the inertia of the load should be XX,XY,XZ,YY,YZ,ZZ in kg m^2 about its centre of mass")
     ten = inertia.from_com(mass, centre, L)

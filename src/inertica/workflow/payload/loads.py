@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.gains import KnownLoad, joint_covariance, resolved
@@ -43,10 +42,8 @@ from inertica.workflow.payload.drive_gains import DriveGains, gains_of, stated_g
 from inertica.workflow.payload.load_sets import Currents, JointFit, checked_for_gains, joint_fit, known_load, read_set
 from inertica.workflow.payload.result import Payload
 
-Array = NDArray[np.float64]
-
 NONE = "none"
-GIVEN = 1e-6
+STATED_STD = 1e-6
 """Relative standard deviation that a known parameter of a load counts with beside unknown ones."""
 
 LEAST = 1e-3
@@ -127,22 +124,24 @@ def fit_loads(
     """
     stated = experiment if isinstance(experiment, LoadedLogs) else LoadedLogs.read(experiment)
     description = described(robot)
-    listed = stated.sets()
-    loads = {name: stated.loads.get(name, known_load(None)) for name in listed if name is not None}
-    _check(stated, loads, None in listed)
+    load_sets = stated.sets()
+    loads = {name: stated.loads.get(name, known_load(None)) for name in load_sets if name is not None}
+    _check(stated, loads, None in load_sets)
     at = flange(description, frame)
     free = stated.estimate_gains
     bare = checked_for_gains(description) if free else description.with_terms(description.layout.terms, ())
-    sets = [read_set(logs, description, name, currents=free) for name, logs in listed.items()]
+    sets = [read_set(logs, description, name, currents=free) for name, logs in load_sets.items()]
     scale = np.ones(description.robot.n) if free else None
     currents = None if scale is None else Currents(scale)
     with one_thread():
         fit = joint_fit(bare, sets, loads, at.body, settings or Settings(), progress or (lambda _: None), currents)
-        found = {
-            name: _payload(fit, name, at, tuple(str(x) for x in listed[name])) for name, x in loads.items() if not x.known.all()
+        payloads = {
+            name: _payload(fit, name, at, tuple(str(x) for x in load_sets[name]))
+            for name, x in loads.items()
+            if not x.known.all()
         }
         gains = None if scale is None else gains_of(fit, at, scale, stated_gains(description), "tls", sets)
-    return Loads(found, gains, fit)
+    return Loads(payloads, gains, fit)
 
 
 def _check(stated: LoadedLogs, loads: Mapping[str, KnownLoad], empty: bool) -> None:
@@ -162,23 +161,23 @@ def _check(stated: LoadedLogs, loads: Mapping[str, KnownLoad], empty: bool) -> N
 
 def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Payload:
     """One load of a joint fit, as a body that can exist."""
-    problem, found, robot = fit.problem, fit.found, fit.robot
-    load, values = problem.loads[name], found.loads[name]
-    g, place = 1.0 / found.factors, problem.places[name]
+    problem, gains, robot = fit.problem, fit.gains, fit.robot
+    load, values = problem.loads[name], gains.loads[name]
+    g, place = 1.0 / gains.factors, problem.places[name]
     which = problem.n + np.arange(place.start, place.stop)
     natural = NaturalUnits.of(robot.description.layout, robot.description.prior.values)
     least = LEAST * np.array([natural.size(p.unit) for p in RigidBody(0, "p").parameters])
-    C = np.diag(np.where(load.known, (GIVEN * np.maximum(np.abs(values), least)) ** 2, 0.0))
+    C = np.diag(np.where(load.known, (STATED_STD * np.maximum(np.abs(values), least)) ** 2, 0.0))
     free = np.flatnonzero(~load.known)
-    C[np.ix_(free, free)] = joint_covariance(problem, g, found.theta, found.sigma, which)
-    svd = resolved(problem, g, found.theta, found.sigma)
+    C[np.ix_(free, free)] = joint_covariance(problem, g, gains.theta, gains.sigma, which)
+    svd = resolved(problem, g, gains.theta, gains.sigma)
     unknown, open_directions = np.zeros(10, bool), np.zeros((10, svd.unresolved.shape[1]))
     unknown[free] = np.abs(svd.unresolved[which]).max(axis=1, initial=0.0) >= 1e-6
     open_directions[free] = svd.unresolved[which] / svd.scale[which, None]
     body = possible_body(values, C, unknown, open_directions)
     silent = np.linalg.norm(problem.columns, axis=0) < 1e-12
     words = load_labels(~unknown, silent, values, np.sqrt(np.diag(C)), body)
-    labels = tuple(FIXED if given else word for given, word in zip(load.known, words, strict=True))
+    labels = tuple(FIXED if is_known else word for is_known, word in zip(load.known, words, strict=True))
     done = "noise and blocks of all records, robot, loads and gains estimated together; no bias was corrected"
     return Payload(
         description=robot.description,

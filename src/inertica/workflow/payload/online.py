@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.recursive.live import RowOptions, RowStream, Sample
@@ -27,8 +27,6 @@ from inertica.workflow.identify.start_values import PRIOR
 from inertica.workflow.payload.records import Stated
 from inertica.workflow.payload.result import Payload
 from inertica.workflow.watch import begun, log_blocks, motion_start, resting_velocity, stretch_band, stretch_bandwidth
-
-Array = NDArray[np.float64]
 
 SMOOTH = 2.0
 """Motion and torque are low-passed at this many times the bandwidth of the rows."""
@@ -100,35 +98,35 @@ def payload_while_moving(
         >>> snapshots = list(ia.payload_while_moving("result", "gripper.csv.gz"))
     """
     result = _result(robot_from)
-    given = result.description if robot is None else described(robot)
+    description = result.description if robot is None else described(robot)
     origin = "samples as they came"
     if isinstance(loaded, (str, Path)):
-        loaded = seen(loaded, given)
+        loaded = seen(loaded, description)
     if isinstance(loaded, Log):
         origin, loaded = str(loaded.origin), log_blocks(loaded)
     first, source = begun(loaded, PERIODS)
-    if first.q.shape[1] != given.robot.n:
-        raise InputError(f"{origin} has {first.q.shape[1]} joints, {given.name} has {given.robot.n}")
+    if first.q.shape[1] != description.robot.n:
+        raise InputError(f"{origin} has {first.q.shape[1]} joints, {description.name} has {description.robot.n}")
     rate = 1.0 / float(np.median(np.diff(first.t)))
     bandwidth = _bandwidth_of(result, first)
     still = resting_velocity(first.q, rate, SMOOTH * row_bandwidth(result, rate, bandwidth))
-    own = online_payload(
-        result, rate, frame=frame, forgetting=forgetting, velocity=first.dq is not None, still=still, robot=given,
+    online = online_payload(
+        result, rate, frame=frame, forgetting=forgetting, velocity=first.dq is not None, still=still, robot=description,
         bandwidth=bandwidth,
     )  # fmt: skip
-    at, due, told, time = flange(given, frame), float(first.t[0]) + every, -np.inf, float(first.t[0])
+    at, due, reported, time = flange(description, frame), float(first.t[0]) + every, -np.inf, float(first.t[0])
     for block in chain([first], source):
         for k, now in enumerate(block.t):
             if now - time > LONGEST / rate:
-                own.restart()
+                online.restart()
             time = float(now)
-            own.update(Sample(block.q[k], block.tau[k], None if block.dq is None else block.dq[k]))
+            online.update(Sample(block.q[k], block.tau[k], None if block.dq is None else block.dq[k]))
             if time >= due:
-                yield _snapshot(float(time), own, result, at, origin)
-                told, due = time, due + every * np.ceil((time - due) / every + 1e-9)
+                yield _snapshot(float(time), online, result, at, origin)
+                reported, due = time, due + every * np.ceil((time - due) / every + 1e-9)
                 due = due if due > time else due + every
-    if time > told:
-        yield _snapshot(float(time), own, result, at, origin)
+    if time > reported:
+        yield _snapshot(float(time), online, result, at, origin)
 
 
 def _result(robot_from: str | Path | Result) -> Result:
@@ -157,8 +155,8 @@ def _bandwidth_of(result: Result, first: Block) -> float | None:
     return stretch_bandwidth(d, result.estimate.base, moving, result.recipe.delays(d.robot.n))
 
 
-def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origin: str) -> LoadSnapshot:
-    found = own.estimate
+def _snapshot(time: float, online: OnlinePayload, result: Result, at: Flange, origin: str) -> LoadSnapshot:
+    estimate = online.estimate
     why = (
         "noise, as far as it lasts up to half a second, and the robot's own uncertainty; bias of the filters and what blocks of the "
         "record disagree on are not in them, a fit of whole records is the place for those"
@@ -166,19 +164,19 @@ def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origi
     choices = tuple(c for c in result.choices if c.subject == PRIOR)
     return LoadSnapshot(
         time,
-        found,
+        estimate,
         Payload(
             description=result.description,
             flange=at,
-            values=found.values,
-            intervals=found.intervals,
-            covariance=found.covariance,
-            measured=found.measured,
-            labels=found.labels,
+            values=estimate.values,
+            intervals=estimate.intervals,
+            covariance=estimate.covariance,
+            measured=estimate.measured,
+            labels=estimate.labels,
             choices=(*choices, Choice("load intervals", "noise, the robot's own uncertainty", why)),
             warnings=(),
             residuals={},
             logs={"loaded": (origin,)},
-            moments=found.moments,
+            moments=estimate.moments,
         ),
     )

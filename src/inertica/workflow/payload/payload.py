@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from inertica.arrays import Array
 from inertica.checks.gate import admitted
 from inertica.checks.seen import seen
 from inertica.errors import InputError
@@ -45,8 +46,6 @@ from inertica.workflow.identify.start_values import PRIOR
 from inertica.workflow.payload.intervals import made_sure
 from inertica.workflow.payload.records import Records, Stated
 from inertica.workflow.payload.result import Payload
-
-Array = NDArray[np.float64]
 
 DIFFERENT = 3.0
 """Birge's ratio from which it is worth a warning that the records differ in more than a load."""
@@ -138,25 +137,25 @@ class _Job:
             empty = Records.fitted(self.description, self.unloaded, shared.recipes[0], estimator, base)
         columns = load_columns(base, self.flange.body)
         full = Records.fitted(self.description, self.loaded, shared.recipes[-1], estimator, base)
-        found = fitted_load(empty.rows, full.rows, columns, own_friction(base))
+        load = fitted_load(empty.rows, full.rows, columns, own_friction(base))
         if any(isinstance(t, LoadDependent) for t in self.description.layout.terms):  # gears feel the load, too
-            full = self._rubbing(full, empty.beta + columns @ found.values)
-            found = fitted_load(empty.rows, full.rows, columns, own_friction(base))
+            full = self._rubbing(full, empty.beta + columns @ load.values)
+            load = fitted_load(empty.rows, full.rows, columns, own_friction(base))
         self.say("intervals: noise, blocks, bias")
-        sure = made_sure(empty, full, found, quick=self.settings.quick)
-        covariance, values = sure.covariance(found), sure.values
-        body = possible_body(values, covariance, ~found.known, found.open_directions)
+        sure = made_sure(empty, full, load, quick=self.settings.quick)
+        covariance, values = sure.covariance(load), sure.values
+        body = possible_body(values, covariance, ~load.known, load.open_directions)
         if sure.birge > DIFFERENT:
             self.warnings.append(
                 f"the records with load differ from those without it in more than a load and friction ({sure.birge:.1f} times what "
                 "noise explains): another drive gain, a robot that has changed, or a load that is not rigid"
             )
-        if body.held and _far(values - body.values, covariance, found.known):
+        if body.held and _far(values - body.values, covariance, load.known):
             self.warnings.append(
                 "no real body is near what the records say of the load; are the drive gains and the model right?"
             )
-        labels = load_labels(found.known, found.silent, values, np.diag(covariance) ** 0.5, body)
-        moments = first_moments(values, covariance, body, found.open_directions, labels)
+        labels = load_labels(load.known, load.silent, values, np.diag(covariance) ** 0.5, body)
+        moments = first_moments(values, covariance, body, load.open_directions, labels)
         out = Payload(
             description=self.description,
             flange=self.flange,
@@ -179,8 +178,8 @@ class _Job:
     def _bandwidth(self, base: BaseModel) -> SharedBandwidth:
         """How far records without and with load are used, by what both say."""
         sets = [logs for logs in (self.unloaded, self.loaded) if logs]
-        own = bool(self.unloaded)
-        return shared_bandwidth(self.description, base, self.robot.recipe, sets, self.settings, of_first=own)
+        has_unloaded = bool(self.unloaded)
+        return shared_bandwidth(self.description, base, self.robot.recipe, sets, self.settings, of_first=has_unloaded)
 
     @property
     def _choices(self) -> tuple[Choice, ...]:
@@ -189,9 +188,9 @@ class _Job:
 
     def _estimator(self) -> Linear:
         """The method of the identification, its constraints and prior left out."""
-        own = method(self.robot.method)
-        if linear(own):
-            return replace(own, solve=Unconstrained())  # type: ignore[type-var]
+        estimator = method(self.robot.method)
+        if linear(estimator):
+            return replace(estimator, solve=Unconstrained())  # type: ignore[type-var]
         if self.settings.method != "auto":
             raise InputError(f"a load is found by linear methods (wls, irls, ols), not by {self.robot.method}")
         return Wls()
@@ -209,18 +208,18 @@ class _Job:
         d = full.description
         friction = own_friction(base).any(axis=1)
         alone = np.where(friction, full.beta, empty.beta)
-        motions, own = list(full.problem.motions), full.problem.base
+        motions, base_model = list(full.problem.motions), full.problem.base
         out = {}
         for name, beta in (("robot alone", alone), ("robot and load", alone + added)):
             chi = np.array(full.problem.fixed_values)
-            chi[own.retained] = beta
-            out[name] = judged(Parameters(d.layout, chi, d.prior.shapes), motions, own.engine)
+            chi[base_model.retained] = beta
+            out[name] = judged(Parameters(d.layout, chi, d.prior.shapes), motions, base_model.engine)
         return out
 
 
-def _mass_missing(found: Payload) -> str:
+def _mass_missing(result: Payload) -> str:
     return (
-        f"{found.sentence}; statements and files have a mass that fits this and is a guess; a motion that turns the load about "
+        f"{result.sentence}; statements and files have a mass that fits this and is a guess; a motion that turns the load about "
         "several level axes would show the mass (`excite` designs one for a payload)"
     )
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.jackknife import block_changes
 from inertica.estimators.linear.least_squares import Linear
@@ -26,8 +26,6 @@ from inertica.robot.layout import Parameters
 from inertica.workflow.decisions.intervals import BLOCKS, neighbour_fits
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.self_application import Repetitions, Replicas, replicas
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +93,8 @@ class Records:
         evidence = self.estimate.evidence
         assert evidence is not None  # every linear method leaves one
         R, z = evidence.whitened()
-        there = np.any(R != 0.0, axis=1)
-        return LoadEquations(R[there], z[there])
+        nonzero = np.any(R != 0.0, axis=1)
+        return LoadEquations(R[nonzero], z[nonzero])
 
     @property
     def parameters(self) -> Parameters:
@@ -129,8 +127,8 @@ class Records:
 
 def _commonly_widened(covariance: Array, factors: Array) -> Array:
     """The covariance with a common factor in place of each parameter's own, where these are not much larger."""
-    there = np.diag(covariance) > 0.0
-    common = max(1.0, float(np.median(factors[there]))) if there.any() else 1.0
+    uncertain = np.diag(covariance) > 0.0
+    common = max(1.0, float(np.median(factors[uncertain]))) if uncertain.any() else 1.0
     wanted = np.where(factors > common * np.sqrt(significant(BLOCKS - 1)), factors, common)
     change = wanted / factors
     return np.asarray(change[:, None] * covariance * change)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.estimators.load_trust import MASS, FirstMoment
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
@@ -23,8 +23,6 @@ from inertica.robot.loadwrite import mjcf_text, statements, urdf_text
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify.choice import Choice
 from inertica.writing import whole_folder
-
-Array = NDArray[np.float64]
 
 ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
 """In which the parameters of a load are listed."""
@@ -72,8 +70,8 @@ class Payload:
     @property
     def std(self) -> Array:
         """(10,) of normal distributions with the same intervals; infinite where only sums are known, or nothing."""
-        own = np.array([label in (DETERMINED, WEAK) for label in self.labels])
-        return np.where(own, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
+        separate = np.array([label in (DETERMINED, WEAK) for label in self.labels])
+        return np.where(separate, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
 
     @property
     def mass_shows(self) -> bool:
@@ -99,12 +97,12 @@ class Payload:
     def com_std(self) -> Array:
         """(3,) standard deviations of the centre of mass, to first order; infinite where mass or first moment are not known."""
         m, c = self.body.mass, self.body.com
-        own = np.isfinite(self.std)
+        known = np.isfinite(self.std)
         out = np.full(3, np.inf)
         for k in range(3):
             gradient = np.zeros(10)
             gradient[6 + k], gradient[9] = 1.0 / m, -c[k] / m
-            if own[6 + k] and own[9]:
+            if known[6 + k] and known[9]:
                 out[k] = np.sqrt(gradient @ self.covariance @ gradient)
         return out
 
@@ -139,7 +137,7 @@ class Payload:
             "statements": self.statements,
             "residual": {name: plain(r) for name, r in self.residuals.items()},
             "choices": [plain(c) for c in self.choices],
-            "logs": {name: list(listed) for name, listed in self.logs.items()},
+            "logs": {name: list(names) for name, names in self.logs.items()},
             "warnings": list(self.warnings),
         }  # fmt: skip
 

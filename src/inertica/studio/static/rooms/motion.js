@@ -43,7 +43,7 @@ export function create(app) {
       h("a", { href: `/files/${found.file}`, download: "" }).click();
     }, e.target) }, words);
     motions.rows = rows;
-    return h("section.card", {}, h("h2", {}, "On the robot"), h("div.row", { style: "align-items: end" }, list, rate, take("csv", "Samples, CSV"), take("ros2", "ROS 2"), take("yaml", "YAML"),
+    return h("section.card", {}, h("h2", {}, "On the robot"), h("div.row", { style: "align-items: end" }, list, rate, take("csv", "Samples, CSV"), take("ros2", "ROS 2"), take("player", "Script for ROS 2"), take("yaml", "YAML"),
       h("button.quiet", { type: "button", onclick: (e) => trying(() => post("motion/remove", { trajectory: selected }), e.target) }, "Delete")), rows);
   }
 
