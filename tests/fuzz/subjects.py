@@ -214,7 +214,7 @@ def _read_campaign(folder: Path) -> Sequence[str]:
 
 
 def _make_project(folder: Path) -> None:
-    from inertica.studio.asked import Asked
+    from inertica.studio.arguments import Arguments
     from inertica.studio.overlay import write_overlay
     from inertica.studio.project import Project
     from inertica.studio.rooms import data
@@ -227,7 +227,7 @@ def _make_project(folder: Path) -> None:
         (pair.folder() / "run1.csv").read_bytes()[:40_000].rpartition(b"\n")[0] + b"\n"
     )
     project.add_log("logs/run1.csv")
-    data.change(project, Asked({"log": "run1.csv", "role": "identify", "slice": [0.2, 0.8]}))
+    data.change(project, Arguments({"log": "run1.csv", "role": "identify", "slice": [0.2, 0.8]}))
     result = pair.identified()
     result.save(project.folder / "results" / "result-1")
     write_overlay(result, {}, project.folder / "results" / "result-1")

@@ -20,6 +20,7 @@ from inertica.report.report import CONTENTS, report, write_report
 from inertica.robot.friction import LoadDependent
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.workflow.identify.choice import Alternative, Choice
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.result import Result
 
 
@@ -100,7 +101,10 @@ def test_scores_become_curves_and_bars():
     scores = tuple(Alternative(f"{f:g} Hz, {v}", score, number=f, unit="Hz", series=v) for f, v, score in points)
     tried = (("none", 0.9, 1), ("viscous", 0.2, 1), ("none", 0.8, 2), ("viscous", 0.3, 2))
     laws = tuple(Alternative(name, score, group=f"joint {j}") for name, score, j in tried)
-    choices = (Choice("filter", "20 Hz", "20 Hz it is", True, scores), Choice("friction", "viscous", "v", True, laws))
+    choices = (
+        Choice("filter", "20 Hz", Words("20 Hz it is"), True, scores),
+        Choice("friction", "viscous", Words("v"), True, laws),
+    )
     tree = html.fromstring(report(replace(pair.identified(), choices=choices), pair.motions()))
     inside = tree.get_element_by_id("choices")
     assert len(inside.xpath(".//figure")) == 3 and "20 Hz it is" in inside.text_content()

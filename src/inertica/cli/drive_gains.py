@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, numbers, progress_line, table
 from inertica.cli.fitting import add_choices, settings
 from inertica.cli.identify import marked
-from inertica.cli.payload import frame
+from inertica.cli.payload import add_flange, frame
 from inertica.cli.reading import add_reading, described
 from inertica.documents import plain
 from inertica.errors import ModelWarning
@@ -52,10 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=_numbers,
         help="its inertia about the centre of mass in kg m^2, when known",
     )
-    parser.add_argument(
-        "--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]",
-        help="frame of the load: a link of the model file, or a pose on the last link (m, and roll, pitch, yaw in rad)",
-    )  # fmt: skip
+    add_flange(parser)
     parser.add_argument(
         "--form", choices=FORMS, default="tls",
         help="tls (the default): total least squares, all error in the currents; constrained: the same with links and load that can "

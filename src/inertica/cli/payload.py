@@ -67,10 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--loaded", metavar="LOG", nargs="+", default=[], help="logs with the load")
     parser.add_argument("--robot-from", metavar="RESULT", help="result of the robot without load, instead of --unloaded")
-    parser.add_argument(
-        "--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]",
-        help="frame of the load: a link of the model file, or a pose on the last link (m, and roll, pitch, yaw in rad)",
-    )  # fmt: skip
+    add_flange(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="write payload.json, load.urdf, load.xml and controllers.txt"
     )
@@ -168,6 +165,13 @@ def sentence(snapshot: LoadSnapshot) -> str:
     p = snapshot.payload
     known = sum(label == DETERMINED for label in p.labels)
     return f"{snapshot.time:8.2f} s  {p.sentence}, {known} of 10 parameters determined"
+
+
+def add_flange(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]",
+        help="frame of the load: a link of the model file, or a pose on the last link (m, and roll, pitch, yaw in rad)",
+    )  # fmt: skip
 
 
 def frame(word: str | None) -> str | tuple[float, ...] | None:

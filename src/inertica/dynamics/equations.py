@@ -43,7 +43,7 @@ class Equations:
         for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
             for i in range(n):
                 block = links[i][10 * body.link : 10 * body.link + 10]
-                Y[i][where] = block if A is None else [_combine(A[:, k], block) for k in range(10)]
+                Y[i][where] = block if A is None else [weighted_sum(A[:, k], block) for k in range(10)]
         for joint, k, value in self.term_entries(q, dq, ddq, shapes):
             Y[joint][k] = value
         return Y
@@ -108,7 +108,7 @@ class Equations:
         out: list[list[Scalar]] = [[0.0] * 10 for _ in range(self.robot.n)]
         for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
             body_chi = list(chi[where])
-            in_link_frame = body_chi if A is None else [_combine(row, body_chi) for row in A]
+            in_link_frame = body_chi if A is None else [weighted_sum(row, body_chi) for row in A]
             out[body.link] = recursions.add(out[body.link], in_link_frame)
         return out
 
@@ -204,7 +204,8 @@ def plain_regressor(
     return out
 
 
-def _combine(weights: np.ndarray, values: Vector) -> Scalar:
+def weighted_sum(weights: np.ndarray, values: Sequence[Scalar]) -> Scalar:
+    """Sum of scalars of any type with these weights."""
     total: Scalar = 0.0
     for w, v in zip(weights, values, strict=True):
         # skips structural zeros, so that no product with zero reaches the graph

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.arrays import Array
+from inertica.arrays import Array, Mask
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
@@ -148,14 +148,20 @@ def _followed(loop: ControlLoop, samples: tuple[Array, ...]) -> dict[str, Array]
     return reference
 
 
-def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:
-    """q, dq, ddq of the reference at control times, from the reference columns of the log; ddq is zero unless asked for."""
-    from scipy.interpolate import CubicSpline
-
+def reference_samples(log: Log) -> tuple[Mask, Array]:
+    """(N,) samples that have a reference, and the (N, n) reference positions."""
     qr = log.need("qr")
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
     if np.count_nonzero(use) < 4:
         raise InputError(f"{log.origin} has fewer than four samples of the reference")
+    return use, qr
+
+
+def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:
+    """q, dq, ddq of the reference at control times, from the reference columns of the log; ddq is zero unless asked for."""
+    from scipy.interpolate import CubicSpline
+
+    use, qr = reference_samples(log)
     curve = CubicSpline(log.running[use], qr[use])
     rates, order = curve, 1
     if "dqr" in log.signals and np.isfinite(log.signals["dqr"][use]).all():

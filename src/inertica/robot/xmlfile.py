@@ -22,7 +22,9 @@ from inertica.errors import FileError, refuse_devices
 
 Element: TypeAlias = etree._Element
 
-EXPAND = "expand the file first, with `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
+EXPAND = (
+    "expand the file first: with the option xacro, or `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
+)
 
 _START_TAG = re.compile(rb"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused
 from inertica.studio.project import Project
 from inertica.studio.series import Series
 
 Document = dict[str, Any]
-View = Callable[[Project, Asked], Document]
-Action = Callable[[Project, Asked], Document]
-Long = Callable[[Project, Asked], Series]
+View = Callable[[Project, Arguments], Document]
+Action = Callable[[Project, Arguments], Document]
+Long = Callable[[Project, Arguments], Series]
 """A series that the server thins to what a screen shows; rooms keep the last ones, since pages ask for many windows of one."""
-Work = Callable[[Project, Asked, Callable[[str], None], Path], Document]
+Work = Callable[[Project, Arguments, Callable[[str], None], Path], Document]
 """A job: it says lines, and prepares files in a folder of its own that goes when it ends."""
 
 OPEN, READY, ATTENTION = "open", "done", "attention"

@@ -38,7 +38,7 @@ from inertica.documents import plain
 from inertica.errors import InerticaError
 from inertica.robot.formats.table import model_suffixes
 from inertica.studio import series
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, disk_fault, inside, plain_name
 from inertica.studio.fields import told
 from inertica.studio.guard import POLICY, REPORT_POLICY, Guard
@@ -180,30 +180,30 @@ class Studio:
 
     async def _view(self, request: Request) -> Response:
         room = _room(request)
-        asked = Asked(dict(request.query_params))
-        return _json(await run_in_threadpool(room.view, self.project, asked))
+        arguments = Arguments(dict(request.query_params))
+        return _json(await run_in_threadpool(room.view, self.project, arguments))
 
     async def _action(self, request: Request) -> Response:
         room, name = _room(request), request.path_params["name"]
         if name not in room.actions:
             raise Refused(f"the room {room.title} cannot '{name}'", 404)
-        asked = Asked(await _object(request))
-        return _json(await run_in_threadpool(room.actions[name], self.project, asked))
+        arguments = Arguments(await _object(request))
+        return _json(await run_in_threadpool(room.actions[name], self.project, arguments))
 
     async def _start(self, request: Request) -> Response:
         room, name = _room(request), request.path_params["name"]
         if name not in room.jobs:
             raise Refused(f"the room {room.title} has no work '{name}'", 404)
-        asked = await _object(request)
+        arguments = await _object(request)
         named = None
         if name in room.names:
-            named = lambda taken: self.project.new_name(*room.names[name], asked.get("name"), taken)  # noqa: E731
-        job = await run_in_threadpool(self.jobs.start, room.name, name, asked, named)
+            named = lambda taken: self.project.new_name(*room.names[name], arguments.get("name"), taken)  # noqa: E731
+        job = await run_in_threadpool(self.jobs.start, room.name, name, arguments, named)
         return _json(job.document())
 
     async def _project(self, request: Request) -> Response:
-        asked = Asked(await _object(request))
-        await run_in_threadpool(self.open, asked.text("name"), asked.flag("new"))
+        arguments = Arguments(await _object(request))
+        await run_in_threadpool(self.open, arguments.text("name"), arguments.flag("new"))
         return _json({"project": self.project.folder.name})
 
     async def _cancel(self, request: Request) -> Response:
@@ -220,9 +220,9 @@ class Studio:
         words |= {"joint": numbers["joint"]} if "joint" in numbers else {}
 
         def work() -> bytes:
-            found = room.series[name](self.project, Asked(words))
+            long_series = room.series[name](self.project, Arguments(words))
             start, end = numbers.get("from", -float("inf")), numbers.get("to", float("inf"))
-            return series.packed(*found.window(start, end, int(numbers.get("width", 1500))))
+            return series.packed(*long_series.window(start, end, int(numbers.get("width", 1500))))
 
         return Response(await run_in_threadpool(work), media_type="application/octet-stream")
 
@@ -240,8 +240,8 @@ class Studio:
         path = inside(self.project.folder, request.path_params["path"])
         if not path.is_file() or any(part.startswith(".") for part in path.relative_to(self.project.folder).parts):
             raise Refused("there is no such file in the project", 404)
-        kept = None if path.suffix == ".html" else path.name
-        answer = FileResponse(path, filename=kept)
+        download_name = None if path.suffix == ".html" else path.name
+        answer = FileResponse(path, filename=download_name)
         answer.headers["content-security-policy"] = REPORT_POLICY
         return answer
 
@@ -310,10 +310,10 @@ async def _answered(socket: WebSocket) -> bool:
         await socket.close(1003 if text is None else 1009, "messages are short JSON texts")
         return False
     try:
-        said = json.loads(text)
+        body = json.loads(text)
     except (json.JSONDecodeError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("type") != "ping":
+        body = None
+    if not isinstance(body, dict) or body.get("type") != "ping":
         await socket.close(1008, "this message is not known")
         return False
     await socket.send_json({"type": "pong"})

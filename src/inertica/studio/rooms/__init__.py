@@ -1,7 +1,8 @@
 """The rooms.  A room is one file with a `Room`: functions from a project to plain data; nothing here knows of HTTP or of pages.
 
-A new action or job is a function `(project, asked, ...) -> dict` and one line in the room's table; the server and the page reach it
-under `/api/ROOM/ACTION` and `/api/ROOM/start/JOB`.
+A new room is such a file, its line here and its page `static/rooms/NAME.js`.  A new action or job is a function
+`(project, arguments, ...) -> dict` and one line in the room's table; the server and the page reach it under
+`/api/ROOM/ACTION` and `/api/ROOM/start/JOB`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import inertica as ia
 from inertica.documents import plain
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, chosen_logs, quoted, same, short
@@ -21,7 +21,7 @@ def state(project: Project) -> tuple[str, str]:
     return OPEN, "for logs of motor currents"
 
 
-def view(project: Project, asked: Asked) -> Document:
+def view(project: Project, arguments: Arguments) -> Document:
     last = project.chosen("gains", "last", dict)
     form = project.chosen("gains", "form", dict) or {}
     shell, python = _lines(project, form)
@@ -32,18 +32,18 @@ def view(project: Project, asked: Asked) -> Document:
     }  # fmt: skip
 
 
-def find(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def find(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.drive_gains`."""
-    form: dict[str, Any] = {"unloaded": asked.words("unloaded"), "loaded": asked.words("loaded")}
+    form: dict[str, Any] = {"unloaded": arguments.words("unloaded"), "loaded": arguments.words("loaded")}
     empty, full = (chosen_logs(project, form[key], words) for key, words in (("unloaded", "without"), ("loaded", "with")))
-    form["mass"] = asked.number("mass", None, 1e-3, 1e5)
-    form["com"] = asked.numbers("com", 3) if "com" in asked else None
-    found = ia.drive_gains(project.card, unloaded=empty, loaded=full, mass=form["mass"], com=form["com"], progress=say)
-    document = plain(found.document())
-    return {"gains": len(found.values), "remember": {"last": document, "form": form}}
+    form["mass"] = arguments.number("mass", None, 1e-3, 1e5)
+    form["com"] = arguments.numbers("com", 3) if "com" in arguments else None
+    gains = ia.drive_gains(project.card, unloaded=empty, loaded=full, mass=form["mass"], com=form["com"], progress=say)
+    document = plain(gains.document())
+    return {"gains": len(gains.values), "remember": {"last": document, "form": form}}
 
 
-def keep(project: Project, asked: Asked) -> Document:
+def keep(project: Project, arguments: Arguments) -> Document:
     """Take the gains that were found into the card."""
     last = project.chosen("gains", "last", dict)
     if last is None:

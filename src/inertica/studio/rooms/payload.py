@@ -9,7 +9,7 @@ from typing import Any
 import inertica as ia
 from inertica.documents import plain
 from inertica.robot.flange import name_or_pose
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import inside, plain_name
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, chosen_logs, quoted, same, short
@@ -20,7 +20,7 @@ def state(project: Project) -> tuple[str, str]:
     return (READY, last["determined"]["text"]) if last else (OPEN, "what the robot carries")
 
 
-def view(project: Project, asked: Asked) -> Document:
+def view(project: Project, arguments: Arguments) -> Document:
     form = project.chosen("payload", "form", dict) or {}
     shell, python = _lines(project, form)
     return {
@@ -30,20 +30,20 @@ def view(project: Project, asked: Asked) -> Document:
     }  # fmt: skip
 
 
-def find(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def find(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.payload`; what it found is written into a folder of exports."""
-    form: dict[str, Any] = {key: asked.words(key) for key in ("unloaded", "loaded")}
-    form |= {key: asked.text(key) for key in ("result", "frame") if key in asked}
+    form: dict[str, Any] = {key: arguments.words(key) for key in ("unloaded", "loaded")}
+    form |= {key: arguments.text(key) for key in ("result", "frame") if key in arguments}
     full = chosen_logs(project, form["loaded"], "with")
     empty = [] if "result" in form else chosen_logs(project, form["unloaded"], "without")
-    found = ia.payload(
+    load = ia.payload(
         None if "result" in form else project.card, unloaded=empty, loaded=full,
         robot_from=project.result_folder(form["result"]) if "result" in form else None,
         frame=name_or_pose(form["frame"]) if "frame" in form else None, progress=say,
     )  # fmt: skip
-    name = plain_name(asked.text("name"))
-    files = [short(project, path) for path in found.save(inside(project.folder, Path("exports") / name))]
-    return {"payload": name, "remember": {"last": plain(found.document()), "files": files, "form": form}}
+    name = plain_name(arguments.text("name"))
+    files = [short(project, path) for path in load.save(inside(project.folder, Path("exports") / name))]
+    return {"payload": name, "remember": {"last": plain(load.document()), "files": files, "form": form}}
 
 
 def _lines(project: Project, form: Document) -> tuple[list[str], list[str]]:
@@ -51,7 +51,7 @@ def _lines(project: Project, form: Document) -> tuple[list[str], list[str]]:
     empty, full = ([entries[n] for n in form.get(key, []) if n in entries] for key in ("unloaded", "loaded"))
     known = form.get("result") or (project.results[-1] if project.results and not empty else None)
     full, frame = full or ["loaded.csv"], form.get("frame")
-    listed = f"[{', '.join(map(quoted, full))}]"
+    logs = f"[{', '.join(map(quoted, full))}]"
     words = ["--robot-from", f"results/{known}"] if known else ["card.yaml", "--unloaded", *(empty or ["empty.csv"])]
     shell = ["inertica", "payload", *words, "--loaded", *full, *([f"--flange={frame}"] if frame else []), "-o", "load"]
     robot = (
@@ -60,7 +60,7 @@ def _lines(project: Project, form: Document) -> tuple[list[str], list[str]]:
         else f'"card.yaml", unloaded=[{", ".join(map(quoted, empty or ["empty.csv"]))}]'
     )
     at = "" if not frame else f", frame={name_or_pose(frame)!r}"
-    return shell, [f"load = ia.payload({robot}, loaded={listed}{at})", "print(load.sentence)", 'load.save("load")']
+    return shell, [f"load = ia.payload({robot}, loaded={logs}{at})", "print(load.sentence)", 'load.save("load")']
 
 
 ROOM = Room(

@@ -1,14 +1,8 @@
-// The shell: rail, routing, news from the server, jobs.  A room is a module with `create(app)`.
+// The shell: rail, routing, news from the server, jobs.  A room is a module rooms/NAME.js with `create(app)`,
+// and `staged` where the robot is in sight beside it; which rooms there are, the server says.
 
 import { get, h, post, seconds, toast, trying } from "./dom.js";
 import { Viewer } from "./viewer.js";
-
-const LOADERS = {
-  robot: () => import("./rooms/robot.js"), motion: () => import("./rooms/motion.js"), data: () => import("./rooms/data.js"),
-  identify: () => import("./rooms/identify.js"), trust: () => import("./rooms/trust.js"), export: () => import("./rooms/export.js"),
-  gains: () => import("./rooms/gains.js"), payload: () => import("./rooms/payload.js"),
-};
-const STAGED = ["robot", "motion", "data", "trust"];
 
 class App {
   constructor() {
@@ -125,15 +119,15 @@ class App {
 
   get name() {
     const name = location.hash.slice(1).split("?")[0];
-    return name in LOADERS ? name : "robot";
+    return this.state?.rooms.some((room) => room.name === name) ? name : "robot";
   }
 
   async enter() {
     const name = this.name;
     this.current?.room.leave?.();
-    document.body.classList.toggle("staged", STAGED.includes(name));
-    const module = await LOADERS[name]();
+    const module = await import(`./rooms/${name}.js`);
     if (name !== this.name) return;
+    document.body.classList.toggle("staged", Boolean(module.staged));
     const room = module.create(this);
     this.current = { name, room, seen: null };
     const box = document.getElementById("room");

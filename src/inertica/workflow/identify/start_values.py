@@ -12,6 +12,7 @@ from inertica.logs.simulated import made_with
 from inertica.physical.distort import SHARE, distorted
 from inertica.robot.description import Description
 from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.reasons import Words
 
 PRIOR = "prior"
 """Subject of the choice that says where starts and priors come from."""
@@ -36,10 +37,11 @@ def start_values(
     if not any(made_with(log, description) for log in logs):
         return description, ()
     if prior == TRUTH:
-        return description, (Choice(PRIOR, TRUTH, "starts and priors are the values that the log was simulated with", False),)
+        why = "starts and priors are the values that the log was simulated with"
+        return description, (Choice(PRIOR, TRUTH, Words(why), False),)
     off = distorted(description.prior, np.random.default_rng(SEED))
     why = (
         f"the log was simulated with this model: starts and priors are drawn {100 * SHARE:g} % off its values (seed {SEED}); "
         "the option prior with `truth` takes the values themselves"
     )
-    return description.with_prior(off), (Choice(PRIOR, f"{100 * SHARE:g} % off", why),)
+    return description.with_prior(off), (Choice(PRIOR, f"{100 * SHARE:g} % off", Words(why)),)

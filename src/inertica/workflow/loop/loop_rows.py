@@ -20,6 +20,7 @@ from inertica.dynamics.equations import Equations, Vector, on_arrays
 from inertica.errors import InputError
 from inertica.estimators.covariance import correlation_time
 from inertica.excitation.trajectory import Trajectory
+from inertica.experiment.track import reference_samples
 from inertica.logs.log import Log
 from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.filters import Butterworth, Filter, differentiated
@@ -128,10 +129,7 @@ def _reference(motion: Motion, log: Log, trajectory: Trajectory | None) -> Array
     """(N, n) reference positions on the clock of the motion."""
     if trajectory is not None:
         return np.asarray(trajectory(motion.stamps).q)
-    qr = log.need("qr")
-    use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
-    if np.count_nonzero(use) < 4:
-        raise InputError(f"{log.origin} has fewer than four samples of the reference")
+    use, qr = reference_samples(log)
     return np.asarray(interpolant(log.running[use], qr[use], "cubic")(motion.t))
 
 

@@ -11,6 +11,8 @@ const ORDER = { problem: 0, warning: 1, note: 2, "not testable": 3, fine: 4 };
 let last = null;  // the log that was looked at, for when the room is entered again
 const COLUMNS = ["q", "dq", "tau", "i", "qr"];
 
+export const staged = true;
+
 export function create(app) {
   const element = h("div");
   const checking = progress(app, "data", "check");

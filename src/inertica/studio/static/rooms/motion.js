@@ -5,6 +5,8 @@ import { h, heading, number, percent, post, same, sortable, toast, trying } from
 import { cellForm } from "../cell.js";
 import { numberField, optionFields, progress, select } from "../forms.js";
 
+export const staged = true;
+
 export function create(app) {
   const element = h("div");
   const designing = progress(app, "motion", "design"), rehearsing = progress(app, "motion", "rehearse");

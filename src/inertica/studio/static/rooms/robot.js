@@ -7,6 +7,8 @@ const MESHES = [".stl", ".obj", ".dae"];
 const present = (values) => Object.fromEntries(Object.entries(values).filter(([, v]) => v !== null && v !== undefined));
 const angle = (value, joint) => (value === null ? "–" : joint.kind === "prismatic" ? `${number(1000 * value)} mm` : `${number((180 / Math.PI) * value)}°`);
 
+export const staged = true;
+
 export function create(app) {
   const element = h("div");
 

@@ -4,6 +4,8 @@ import { Charts, plot } from "../charts.js";
 import { banner, h, heading, number, post, same, series, sortable, trying, unit } from "../dom.js";
 import { progress, select, tick } from "../forms.js";
 
+export const staged = true;
+
 export function create(app) {
   const element = h("div");
   const preparing = progress(app, "trust", "prepare");
