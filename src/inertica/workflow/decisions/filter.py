@@ -94,7 +94,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     @cache
     def prepared(bandwidth: float) -> Problem:
         candidate = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
-        return Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
+        return Problem.of_logs(base, logs, candidate, description.prior)
 
     least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
@@ -187,7 +187,7 @@ def choose_filter(
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
         candidate = recipe_for(fit, rate, replace(recipe, velocity=source))
-        problem = Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
+        problem = Problem.of_logs(base, logs, candidate, description.prior)
         try:
             scores = _descent(problem, candidate, logs, cutoffs, fit, say)
         except TooFewSamplesError:  # by a record that is no velocity every row may lie at a reversal
@@ -227,7 +227,7 @@ def stated_cutoff(
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
     scores: dict[str, float] = {}
     for candidate in recipes:
-        problem = Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
+        problem = Problem.of_logs(base, logs, candidate, description.prior)
         with suppress(TooFewSamplesError):  # nothing to leave out
             scores[candidate.velocity] = Blocks(problem).evaluate().all
     if not scores:  # the record is taken at its word
