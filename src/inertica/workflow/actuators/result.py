@@ -306,17 +306,17 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
 
 def _contradiction(result: ActuatorsResult) -> str | None:
     """What of a result does not go together; None when all does."""
-    n, found = len(result.joints), result.posterior
-    coordinates = set(found.names)
+    n, posterior = len(result.joints), result.posterior
+    coordinates = set(posterior.names)
     used = [(name, j - 1) for c in result.confounded for name, j in zip(c.quantities, c.joints, strict=False)]
     if any(name not in QUANTITIES or not 0 <= j < n for name, j in coordinates):
         return "the posterior is of quantities or joints that are not there"
-    if not found.mean.shape == found.shift.shape == (len(found.names),) or len(coordinates) != len(found.names):
+    if not posterior.mean.shape == posterior.shift.shape == (len(posterior.names),) or len(coordinates) != len(posterior.names):
         return "the posterior has as many values as names, and every name once"
-    if not all(np.isfinite(x).all() for x in (found.mean, found.shift, found.covariance)):
+    if not all(np.isfinite(x).all() for x in (posterior.mean, posterior.shift, posterior.covariance)):
         return "the posterior holds values that are not finite"
     if any(not len(c.quantities) == len(c.joints) == len(c.direction) for c in result.confounded) or not coordinates >= set(used):
-        return "what is confounded is not of what was found"
+        return "what is confounded is not of what was posterior"
     if any(not len(run.rms) == len(run.before) == n for run in result.free_run.values()):
         return "free runs are not of all joints"
     if len(result.constant_friction) not in (0, n) or (result.links is not None and result.links.shape != (n, 10)):
