@@ -86,21 +86,24 @@ def choose_filter_and_rows(
     """
     rate = min(log.rate for log in logs)
     start = min(search_start(logs, base).narrowest, HIGHEST * rate)
-    masked = recipe_for(start, rate, replace(recipe, velocity="differences"))
     highest = min(max(position_edge(logs), start), HIGHEST * rate)
-    share = torque_share(_problem(description, base, logs, masked), highest)
-    if share >= MOST:
-        return choose_filter(description, base, logs, recipe, say, velocities)
+    usual: tuple[Recipe, Choice] | None = None
     try:
         usual = choose_filter(description, base, logs, recipe, say, velocities)
+        share = torque_share(_problem(description, base, logs, usual[0]), highest)
+        if share >= MOST:
+            return usual
     except TooFewSamplesError:
-        usual = None
+        narrow = recipe_for(start, rate, replace(recipe, velocity="differences"))
+        share = torque_share(_problem(description, base, logs, narrow), highest)
+        if share >= MOST:
+            raise
     say("filter: a fit to every row, since most of the torque lies near reversals")
     widest = every_row_recipe(highest, rate, recipe, "differences")
     moving = [_moving(prepare(log, widest)) for log in logs]
     every_row = _every_row(description, base, logs, recipe, (start / STEP, highest), velocities, moving)
     every, tried = every_row.chosen, every_row.tried
-    why = f"rows away from reversals and rest hold, below {start:.3g} Hz, only {100 * share:.2g} % of the squared torque"
+    why = f"the usual rows, away from reversals and rest, hold only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
         score = next(each.score for each in tried if each.taken)
