@@ -9,7 +9,8 @@ either.  So |S delta|^2 is the squared torque of the change at states all over t
 a change that acts at these states a times as strongly as on the fitted motion keeps 1 / (1 + strength a^2) of what least squares
 would give it.
 
-R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).
+R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Friction with its correction
+still brakes: friction that falls with speed describes slow motion and drives a faster one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
 from inertica.physical.logdet import newton_solve
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Layout, Parameters
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
@@ -37,7 +39,7 @@ STATES = 500
 """Random states all over the workspace; a base parameter is felt by many of them."""
 
 
-def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float]) -> Array:
+def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float], lower: Array | None = None) -> Array:
     """(len(strengths), b) corrections of a consistent fit.
 
     Args:
@@ -45,12 +47,28 @@ def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequenc
         beta: (b,) of the consistent fit.
         anywhere: (b, b) S, upper triangular.
         strengths: of the pull towards no correction.
+        lower: (b,) bounds on beta and its correction together; none by default.
     """
     back = np.linalg.inv(anywhere)
     # in coordinates in which the prior is the unit ball
     U, s, Vt = np.linalg.svd(system.R @ back, full_matrices=False)
-    along = U.T @ (system.z - system.R @ beta)
-    return np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])
+    miss = system.z - system.R @ beta
+    along = U.T @ miss
+    free = np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])
+    if lower is None or np.all(beta + free >= lower):
+        return free
+    bounded = [_bounded(system.R, miss, np.sqrt(k) * anywhere, d, lower - beta) for k, d in zip(strengths, free, strict=True)]
+    return np.array(bounded)
+
+
+def _bounded(R: Array, miss: Array, pull: Array, delta: Array, least: Array) -> Array:
+    """The correction with the changes at their bounds that would lie beyond them, one after the other, and the others fitted again."""
+    A, y, at = np.vstack([R, pull]), np.concatenate([miss, np.zeros(len(pull))]), np.zeros(len(delta), bool)
+    while np.any(beyond := ~at & (delta < least)):
+        at |= beyond
+        delta = np.where(at, least, 0.0)
+        delta[~at] = np.linalg.lstsq(A[:, ~at], y - A[:, at] @ least[at], rcond=None)[0]
+    return delta
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +118,13 @@ class Extended:
         factors = base.engine.factors(q, dq, ddq, np.zeros_like(q), shapes=shapes)
         return factors.stacked(base.retained.tolist(), weights=weights).R
 
+    @cached_property
+    def lower(self) -> Array:
+        """(b,) bounds on the friction of predictions: what drives a joint at the speeds of these data may do anything at others."""
+        own = {p.name for term in friction_terms(self.wider.base.layout.terms) for p in term.parameters}
+        parameters = [self.wider.base.layout.parameters[k] for k in self.wider.base.retained]
+        return np.array([p.lower if p.name in own else -np.inf for p in parameters])
+
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
         return np.asarray(self.wider.base.T @ (self._lift @ chi))
@@ -112,7 +137,8 @@ class Extended:
             strength: of the pull towards no correction.
         """
         weights = 1.0 / self.problem.observations.sigmas
-        delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), self.anywhere, [strength])[0]
+        system, beta = self.wider.observations.stacked(weights), self.base_values(chi)
+        delta = correction(system, beta, self.anywhere, [strength], self.lower)[0]
         values = np.zeros(self.wider.base.layout.size)
         values[self.wider.base.retained] = delta
         shapes = None if self.wider.prior is None else self.wider.prior.shapes
@@ -183,7 +209,7 @@ def errors_left_out(
         beta = data.base_values(chi)
         plain[i] = _squares(left_out.wide, beta)
         corrected[:, i] = [
-            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths)
+            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths, data.lower)
         ]
     sizes = np.array([float(part.wide.z @ part.wide.z) + part.wide.rest**2 for part in parts])
     return LeftOutErrors(plain, corrected, sizes)
