@@ -54,7 +54,7 @@ def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequenc
     U, s, Vt = np.linalg.svd(system.R @ back, full_matrices=False)
     miss = system.z - system.R @ beta
     along = U.T @ miss
-    free = np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])
+    free = np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths]).reshape(-1, len(beta))
     if lower is None or np.all(beta + free >= lower):
         return free
     bounded = [_bounded(system.R, miss, np.sqrt(k) * anywhere, d, lower - beta) for k, d in zip(strengths, free, strict=True)]
