@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import inertica as ia
 import mujoco_servos as truth
-from inertica.estimators.actuators.values import QUANTITIES
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
 from inertica.workflow.actuators.result import ActuatorsResult, JointActuator, Posterior, Quantity
 
 Array = NDArray[np.float64]
@@ -81,10 +81,9 @@ class Case:
 
     def with_truth(self, like: ActuatorsResult) -> ActuatorsResult:
         """A result with the true values."""
+        true = ActuatorValues.of(self.n, **vars(self.servos))
         joints = tuple(
-            JointActuator(
-                f"j{j + 1}", **{q: Quantity(float(getattr(self.servos, q)[j]), None, None, "stated") for q in QUANTITIES}
-            )
+            JointActuator(f"j{j + 1}", **{q: Quantity(float(getattr(true, q)[j]), None, None, "stated") for q in QUANTITIES})
             for j in range(self.n)
         )
         empty = Posterior((), np.zeros(0), np.zeros((0, 0)), np.zeros(0))

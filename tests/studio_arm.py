@@ -41,6 +41,7 @@ endsolid fore
 """
 
 CARD = """model: arm.urdf
+limits: {acceleration: [12, 15]}
 loop: {law: pd, kp: [900, 300], kd: [90, 24], rate: 1000}
 """
 

@@ -17,9 +17,9 @@ from inertica.cli.main import command_parser, main
 from inertica.excitation.criteria import Condition
 from inertica.excitation.named import CRITERIA
 from inertica.options import listed, merged, option, options_of, per_joint
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused
-from inertica.studio.forms import asked_options, changed, flags, form
+from inertica.studio.forms import changed, flags, form, options_from
 from inertica.studio.rehearsal import RehearsalOptions
 
 LIBRARY = (
@@ -73,11 +73,11 @@ def test_forms_make_options() -> None:
         ("share", "number", 50.0),
         ("count", "number", 3),
     ]
-    made = asked_options(Toy, Asked({"kind": "flat", "share": 0.3, "count": 4.0}))
+    made = options_from(Toy, Arguments({"kind": "flat", "share": 0.3, "count": 4.0}))
     assert made == Toy("flat", 0.3, 4) and changed(made) == {"kind": "flat", "share": 0.3, "count": 4}
     assert flags(made) == ["--kind", "flat", "--share", "0.3", "--number", "4"]
     with pytest.raises(Refused, match=r"from 0\.1 to 0\.9"):
-        asked_options(Toy, Asked({"share": 3.0}))
+        options_from(Toy, Arguments({"share": 3.0}))
 
 
 def test_single_options_beside_an_object() -> None:

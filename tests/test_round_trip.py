@@ -16,20 +16,43 @@ import pair
 from inertica.checks.findings import Finding, Quality
 from inertica.documents import INLINE, ONE_BASED, infinite, plain, typed
 from inertica.errors import FileError, InputError
+from inertica.estimators.structure.bandwidth import BandGain
+from inertica.guard import Comparison
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.workflow.friction.bristles import Bristles, JointFriction
-from inertica.workflow.identify.choice import Alternative, Choice
+from inertica.workflow.identify import reasons
+from inertica.workflow.identify.choice import Alternative, Choice, readable
 from inertica.workflow.identify.mount import Mount
 from inertica.workflow.identify.result import OWN_FORM, RESULT, Identification
 from inertica.workflow.identify.saved import read_stamped, stamped_text
 
 FRICTION = JointFriction("shoulder", "lugre", {"sigma0": 1e4}, {"sigma0": math.inf, "fc": 0.1}, 0.2, 0.1)
 TRIED = Alternative("1 Hz", 0.1, True, "joint 1", 1.0, "Hz", "a")
+COMPARED = Comparison(0.1, 0.12, -4.0, 10)
+REASONS = (
+    reasons.Words("so it is"), reasons.Stated(), reasons.Outliers(0.01, 5.0, {"wls": 0.1, "irls": 0.09}),
+    reasons.Outliers(0.0, 5.0, {}),
+    reasons.HeldMasses("2, 3", 3.0, True, COMPARED), reasons.RoundedFriction(False, COMPARED),
+    reasons.CorrectedPredictions(True, COMPARED), reasons.FollowsPosition(COMPARED),
+    reasons.Friction({"stribeck": 3.3, "saturating": 4.5}, 0.02, reasons.Piece("stribeck", 2, 0.1, -1.5), COMPARED),
+    reasons.RefinedShapes(0.1, True), reasons.SharedBandwidth((12.0, 14.0), None),
+    reasons.Widening(1.5, 4, 0.3, True, "", False, True), reasons.Widening(1.5, 0, None, False, "no loop is known", True, False),
+    reasons.BandwidthOfFit(3.0, 6.0, 12.0, BandGain(10.0, 12.0, 0.98, 0.97), COMPARED, 0.02, 0.05, 7), reasons.StatedCutoff(),
+    reasons.SearchedDelay("torque lags on all joints", COMPARED, True), reasons.SearchedDelay("none shows in these data", None, False),
+    reasons.EveryRow(0.2, 5.0, None), reasons.EveryRow(0.2, 5.0, COMPARED),
+    reasons.EveryRow(0.2, 5.0, COMPARED, reasons.BandwidthOfFit(3.0, 6.0, 6.0, None, None, 0.1, 0.2, 3)),
+    reasons.LoadWidening(1.2, 1.1, "no loop is known"),
+)  # fmt: skip
+"""One of every kind at least."""
+
 EVERYTHING: dict[str, Any] = {
     "recipe": Recipe(filter=Butterworth(9.0, 2), delay=(0.001, 0.002), period="detect", prediction=Butterworth(20.0)),
-    "choices": (Choice("friction", "viscous", "it brakes", False, (TRIED,), 0.1, 0.2, True),),
+    "choices": (
+        Choice("friction", "viscous", reasons.Words("it brakes"), False, (TRIED,), 0.1, 0.2, True),
+        *(Choice(type(reason).__name__, "20 Hz", reason, candidates=(TRIED,)) for reason in REASONS),
+    ),
     "time": {"fit": 0.25},
     "warnings": ("a", "b"),
     "logs": {"identification": ("a, b.csv", "c.csv@1:2"), "d.csv": ("d.csv",)},
@@ -60,6 +83,22 @@ def test_every_field_of_the_record_survives(tmp_path: Path) -> None:
     assert plain(again.document()) == plain(found.document())
 
 
+def test_every_reason_says_itself_in_words() -> None:
+    assert {type(reason) for reason in REASONS} == set(reasons.Reason.__subclasses__())
+    sentences = [choice.sentence for choice in EVERYTHING["choices"]]
+    assert len(set(sentences)) == len(sentences) and all(
+        20 < len(s) < 600 for s in sentences if s not in ("it brakes", "so it is")
+    )
+
+
+def test_reasons_of_another_version_are_read_as_they_were_written() -> None:
+    document = plain(Choice("colour", "red", reasons.Stated())) | {
+        "reason": {"kind": "SeenBest", "by": 3},
+        "sentence": "red: seen best",
+    }
+    assert typed(Choice, readable(document)).sentence == "red: seen best"
+
+
 def test_results_of_the_first_schema_are_read(tmp_path: Path) -> None:
     """What version 1 wrote: no schema, logs in one text, no intervals of fields that are derived now."""
     found = replace(pair.identified(), **EVERYTHING | {"logs": {"identification": ("a.csv", "c.csv")}})
@@ -69,11 +108,14 @@ def test_results_of_the_first_schema_are_read(tmp_path: Path) -> None:
         del document[key]
     for key in ("half_width", "residuals"):
         del document["gravity"][key]
+    for choice in document["choices"]:
+        del choice["reason"]
     document["shapes"] = [{"name": "vs1", "std": None}, {"name": "vs2", "std": 0.1}, {"name": "vs3"}]
     document["lack_of_fit"]["tests"].append({"family": "tilt", "tested": False, "why": "no replicas"})
     file.write_text(stamped_text(document))
     again = Identification.load(tmp_path / "result")
     assert again.logs == found.logs and again.shape_std == found.shape_std and again.check == found.check
+    assert [c.sentence for c in again.choices] == [c.sentence for c in found.choices]
     assert again.gravity is not None and again.gravity.half_width == pytest.approx((0.1, 0.2))
     assert again.gravity.residuals == (0.3, 0.2) and again.lack_of_fit is not None
     assert again.lack_of_fit["tilt"].why == "no replicas" and again.lack_of_fit.findings == found.lack_of_fit.findings

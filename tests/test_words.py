@@ -22,7 +22,7 @@ NOT_A_NAME = {
 
 CLEARED = (
     "benchmark", "campaign", "checks", "cli", "dynamics", "estimators", "excitation", "experiment", "identifiability", "logs",
-    "physical", "preprocessing", "report", "reproduce", "robot", "validation", "workflow",
+    "physical", "preprocessing", "report", "reproduce", "robot", "studio", "validation", "workflow",
 )  # fmt: skip
 """Folders whose local names and parameters are cleared of the first list, too."""
 

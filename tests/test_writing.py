@@ -15,7 +15,7 @@ import pytest
 import inertica
 from inertica.errors import FileError
 from inertica.logs import Log
-from inertica.writing import is_temporary, whole_file, whole_folder, write_whole
+from inertica.writing import is_temporary, make_folder, refuse_other_suffix, whole_file, whole_folder, write_whole
 from leftovers import left_behind
 
 
@@ -109,6 +109,23 @@ def test_what_killed_processes_left_is_removed_by_the_next_one(tmp_path, kind):
         assert not left.exists() and alive.exists()
     names = {p.name for p in tmp_path.iterdir()}
     assert names == {"other.csv", alive.name, elsewhere.name, ".mine.inertica-notes"}
+
+
+def test_names_that_no_system_takes_are_sentences(tmp_path):
+    for name in ("a" * 300 + ".csv", f"{'a' * 300}/x.csv"):
+        with pytest.raises(FileError, match=r"cannot be written|there is no folder"):
+            write_whole(tmp_path / name, "x")
+        with pytest.raises(FileError, match="cannot be written"), whole_folder(tmp_path / name, "x"):
+            pass
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/none")):
+        with pytest.raises(FileError, match="the folder cannot be written"):
+            make_folder(place)
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    refuse_other_suffix(tmp_path / "X.CSV.gz", ".csv", ".csv.gz")
+    with pytest.raises(FileError, match=r"should end in \.csv or \.csv\.gz"):
+        refuse_other_suffix(tmp_path / "x.txt", ".csv", ".csv.gz")
 
 
 def test_long_names_can_be_written(tmp_path):

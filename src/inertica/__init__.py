@@ -5,7 +5,7 @@ import inertica as ia
 result = ia.identify("card.yaml", ["run1.csv.gz"], validate=["run2.csv.gz"])
 result.save("result")
 
-robot = ia.load("tx40")                 # catalog name, URDF, MJCF, DH YAML or robot card
+robot = ia.load("tx40")                 # catalog name, URDF, MJCF, SDFormat, DH YAML or robot card
 ia.check_model(robot.prior).consistent  # could every link exist?
 base = ia.base_model(robot.layout)      # what any motion can reveal
 engine = ia.engine(base)                # compiled dynamics

@@ -51,6 +51,7 @@ from inertica.excitation import (
     catalog_trajectory as catalog_trajectory,
     load_trajectory as load_trajectory,
     save_trajectory as save_trajectory,
+    write_player as write_player,
     write_ros2 as write_ros2,
     write_samples as write_samples,
 )

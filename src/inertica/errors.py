@@ -7,18 +7,33 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from inertica.installation import install_command
 
 
+@dataclass(frozen=True)
+class Fix:
+    """What settles a problem.
+
+    Args:
+        key: of the robot card; programs with forms of their own, such as the studio, name their field for it.
+        words: how a card or the command line states it.
+    """
+
+    key: str
+    words: str
+
+
 class InerticaError(Exception):
     """Base of all errors inertica raises on purpose.
 
     Args:
-        message: the sentence.
+        message: the sentence; what settles the problem is added to it.
         joint: the one joint it is about, by its name; by its 1-based number where no name is at hand.
+        fix: what settles the problem, where a key of the card does.
     """
 
     kind: ClassVar[str] = "failure"
@@ -27,9 +42,9 @@ class InerticaError(Exception):
     path: Path | None = None
     line: int | None = None
 
-    def __init__(self, message: str = "", *, joint: str | int | None = None) -> None:
-        self.joint = joint
-        super().__init__(message)
+    def __init__(self, message: str = "", *, joint: str | int | None = None, fix: Fix | None = None) -> None:
+        self.joint, self.fix, self.statement = joint, fix, message
+        super().__init__(message if fix is None else f"{message}; {fix.words}")
 
 
 class InputError(InerticaError):
@@ -51,17 +66,20 @@ class FileError(InputError):
         line: 1-based line, when known.
         column: 1-based column, when known.
         joint: the one joint it is about.
+        fix: what settles the problem, where a key of the card does.
     """
 
     kind = "file"
     path: Path
 
     def __init__(
-        self, path: str | Path, problem: str, line: int | None = None, column: int | None = None, joint: str | int | None = None
-    ) -> None:
-        self.path, self.problem, self.line, self.column = Path(path), problem, line, column
+        self, path: str | Path, problem: str, line: int | None = None, column: int | None = None, joint: str | int | None = None,
+        fix: Fix | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self.line, self.column = Path(path), line, column
+        self.problem = problem if fix is None else f"{problem}; {fix.words}"
         where = str(path) + (f":{line}" if line else "") + (f":{column}" if line and column else "")
-        super().__init__(f"{where}: {problem}", joint=joint)
+        super().__init__(f"{where}: {problem}", joint=joint, fix=fix)
 
 
 def refuse_devices(path: Path) -> None:

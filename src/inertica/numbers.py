@@ -1,8 +1,11 @@
-"""Numbers as people read them."""
+"""Numbers as people read and write them."""
 
 from __future__ import annotations
 
 import math
+
+LONGEST = 9
+"""Digits of a number that counts something; Python itself refuses to read thousands."""
 
 NONE = "–"
 """Where there is no number."""
@@ -13,6 +16,12 @@ def number(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return NONE
     return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value + 0.0:.{digits}g}"
+
+
+def whole(text: str) -> int | None:
+    """The number that plain digits write, such as that of a joint; None for anything else, digits without end included."""
+    digits = text.strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= LONGEST else None
 
 
 def tidy(value: float) -> float:

@@ -31,16 +31,15 @@ def whole_file(target: str | Path) -> Iterator[Path]:
 
     A device or a pipe is no file that could be replaced: the block writes into it.
     """
-    path = Path(os.path.realpath(target))  # a link stays a link, to the new content
-    if path.is_dir():
-        raise FileError(target, "this is a folder; give the name of a file to write")
-    if not path.parent.is_dir():
-        raise FileError(target, f"the file cannot be written: there is no folder {Path(target).parent}; create it first")
-    if path.exists() and not path.is_file():
-        with _refusals(target, "file"):
-            yield path
-        return
     with _refusals(target, "file"):
+        path = Path(os.path.realpath(target))  # a link stays a link, to the new content
+        if path.is_dir():
+            raise FileError(target, "this is a folder; give the name of a file to write")
+        if not path.parent.is_dir():
+            raise FileError(target, f"the file cannot be written: there is no folder {Path(target).parent}; create it first")
+        if path.exists() and not path.is_file():
+            yield path
+            return
         remove_leftovers(path.parent)
         temporary = _created(path, lambda name: os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)))
         try:
@@ -73,9 +72,9 @@ def whole_folder(target: str | Path, last: str, stale: Sequence[str] = ()) -> It
         stale: patterns of files of an earlier job that must not stay beside the new ones.
     """
     folder = Path(os.path.realpath(target))
-    if folder.exists() and not folder.is_dir():
-        raise FileError(target, "this is a file; give the name of a folder to write into")
     with _refusals(target, "folder"):
+        if folder.exists() and not folder.is_dir():
+            raise FileError(target, "this is a file; give the name of a folder to write into")
         folder.parent.mkdir(parents=True, exist_ok=True)
         place = folder / folder.name if _stands_alone(folder) else folder
         remove_leftovers(place.parent)
@@ -85,6 +84,18 @@ def whole_folder(target: str | Path, last: str, stale: Sequence[str] = ()) -> It
             _move(temporary, folder, last, stale)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def make_folder(target: str | Path) -> None:
+    """A folder with those above it, where they are not there yet."""
+    with _refusals(target, "folder"):
+        Path(target).mkdir(parents=True, exist_ok=True)
+
+
+def refuse_other_suffix(path: Path | None, *suffixes: str) -> None:
+    """FileError for the name of a file to write that ends in none of these: before anything is computed."""
+    if path is not None and not path.name.lower().endswith(suffixes):
+        raise FileError(path, f"the name of this file should end in {' or '.join(suffixes)}")
 
 
 def note_damage(folder: str | Path) -> None:

@@ -27,8 +27,10 @@ def test_torques_of_absurd_size_are_named(scale: float) -> None:
     log = log_of(scale)
     (found,) = ia.check(ROBOT, [log]).problems
     assert found.name == ("torque size" if scale == 1e-9 else "sizes") and "unit" in found.advice
-    with pytest.raises(InerticaError, match="torque"):
-        ia.identify(ROBOT, [log])
+    for force in (False, True):  # there is nothing in such a log that a fit could be forced to find
+        with pytest.raises(InerticaError, match="torque") as stop:
+            ia.identify(ROBOT, [log], force=force)
+        assert "option force" not in str(stop.value)
 
 
 @pytest.mark.parametrize("size", [10.0, 1e8, 1e30, 1e300])

@@ -70,8 +70,10 @@ def test_lines_from_stdin(saved: Path, tmp_path: Path, capsys, monkeypatch) -> N
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(["--period", "0"], "period"), (["--bandwidth", "-1"], "bandwidth"), (["--force", "knee"], "is no joint")],
-)
+    [(["--period", "0"], "period"), (["--bandwidth", "-1"], "bandwidth"), (["--force", "knee"], "is no joint"),
+     (["--force", ""], "is no joint"), (["--force", "²"], "is no joint"), (["--force", "9" * 5000], "is no joint"),
+     (["--force", "2:nan,0,0"], "LINK:x,y,z"), (["--wrench", "2:0,inf,0"], "LINK:x,y,z"), (["-o", "x.txt"], "should end in .csv")],
+)  # fmt: skip
 def test_bad_options_are_sentences(saved: Path, words: list[str], sentence: str, capsys) -> None:
     _, fit, other = pair.files()
     assert main(["observe", str(saved), other, "--calibrate", fit, *words]) == 2

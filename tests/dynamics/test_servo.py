@@ -11,6 +11,7 @@ from inertica.dynamics.equations import Equations
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.servo import HARD, ServoLoop, ServoModel, Standstill, branch, branches
 from inertica.robot.load import load
+from inertica.robot.model import Joint, Robot
 from mujoco_servos import Link, Servos, quadruped, simulate, write_model
 
 ARM = [
@@ -28,9 +29,15 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> tuple[ServoModel, np.ndarra
     return ServoModel(description.robot, ServoLoop(), Native(1)), links
 
 
+RICHER = {"stribeck": 0.3, "stribeck speed": 0.5, "load": 0.1}
+
+
 def fields(links: np.ndarray, dt: float, standstill: Standstill = HARD, **changes: object) -> dict[str, np.ndarray]:
     n = len(links) // 10
-    out = {name: np.broadcast_to(np.asarray(changes.get(name, value), float), (n,)) for name, value in COEFFICIENTS.items()}
+    out = {
+        name: np.broadcast_to(np.asarray(changes.get(name, value), float), (n,))
+        for name, value in (COEFFICIENTS | RICHER).items()
+    }
     zero = np.zeros(n)
     state = {"q": zero, "dq": zero, "dq before": zero, "sliding": zero, "saturated": zero, "lead": zero, "links": links}
     return {
@@ -68,10 +75,12 @@ def test_follows_as_mujoco_does(arm: tuple[ServoModel, np.ndarray], coulomb: flo
     assert np.all(error < close)
 
 
-def test_derivatives_are_those_of_the_simulated_motion(arm: tuple[ServoModel, np.ndarray]) -> None:
+@pytest.mark.parametrize("richer", [False, True])
+def test_derivatives_are_those_of_the_simulated_motion(arm: tuple[ServoModel, np.ndarray], richer: bool) -> None:
     """Through sticking, reversals and saturation: nothing jumps."""
     model, links = arm
-    h, names = 2e-3, tuple(COEFFICIENTS)
+    h, names = 2e-3, (*COEFFICIENTS, *(RICHER if richer else ()))
+    model = ServoModel(model.robot, ServoLoop(richer=richer), Native(1))
     u = steps_and_sines(1.0 / h, 1.0)
     table, keep = np.hstack([u, 0 * u]), np.arange(len(u))
     here = fields(links, h)
@@ -96,6 +105,20 @@ def test_friction_holds_a_joint_where_it_is(arm: tuple[ServoModel, np.ndarray]) 
     assert np.abs(held - q).max() < 1e-4
     falling = model.run(fields(links, 1e-3, coulomb=1e-9, q=q), table, 1e-3, np.arange(2000))[0]
     assert np.abs(falling - q).max() > 1e-2
+
+
+@pytest.mark.parametrize("speed", [0.02, 0.2, -0.2])
+def test_friction_by_speed_and_load(speed: float) -> None:
+    """A weight that is lifted and let down at constant speed: the servo's torque is gravity and friction."""
+    mass, g, h, kp, kd, count = 2.0, 9.81, 1e-3, 4e3, 40.0, 3000
+    lift = Robot("lift", (Joint("lift", "weight", -1, prismatic=True),))
+    u = speed * h * (np.arange(count) + 0.5)[:, None]
+    links = np.append(np.zeros(9), mass)
+    start = fields(links, h, kp=kp, kd=kd, limit=1e30, zero=0.0, viscous=0.0, dq=[speed])
+    q = ServoModel(lift, ServoLoop(richer=True), Native(1)).run(start, np.hstack([u, 0 * u]), h, np.arange(count))[0, -1, 0]
+    level = COEFFICIENTS["coulomb"] + RICHER["stribeck"] * np.exp(-((speed / RICHER["stribeck speed"]) ** 2))
+    level += RICHER["load"] * mass * g
+    assert kp * (speed * h * (count - 1) - q) - kd * speed == pytest.approx(mass * g + np.sign(speed) * level, rel=1e-3)
 
 
 def test_large_gains_do_not_make_it_diverge(arm: tuple[ServoModel, np.ndarray]) -> None:

@@ -9,9 +9,11 @@ import pytest
 
 import inertica as ia
 from generators import random_robot, rich_layout
+from inertica.cli.main import command_parser
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation import Condition, Determinant, FrischCost, Samples, SmallestSingular, Survey
+from inertica.excitation.named import CRITERIA, Setting, named_criterion
 from inertica.excitation.observation import stacked_factors
 from inertica.excitation.optimal import observation
 from inertica.excitation.softened import softened
@@ -171,3 +173,10 @@ def test_noise_of_another_grid_is_refused(arm):
     engine, base, motion = arm
     with pytest.raises(InputError, match="has 30 points, the grid 40"):
         FrischCost.drawn(np.random.default_rng(0), 30, 4).values(observation(engine, base), motion, 1)
+
+
+def test_a_further_criterion_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command takes it, and the search gets it by name."""
+    monkeypatch.setitem(CRITERIA, "toy", lambda setting: Survey(k1=float(setting.joints)))
+    arguments = command_parser("excite").parse_args(["scara2", "--criterion", "toy", "-o", "t.yaml"])
+    assert named_criterion(arguments.criterion, Setting(2)) == Survey(k1=2.0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +25,7 @@ from inertica.excitation import (
     read_trajectory,
     save_trajectory,
     violations,
+    write_player,
     write_ros2,
 )
 from inertica.excitation.constraints import robot_constraints
@@ -67,6 +72,37 @@ def test_ros2_message(tmp_path):
         assert np.allclose(point["velocities"], trajectory([k / 10]).dq[0], atol=1e-13)
     with pytest.raises(InputError, match="2 joint names"):
         write_ros2(trajectory, tmp_path / "r.yaml", ("a", "b"), rate=10.0)
+
+
+RECORDER = Path(__file__).parent / "ros_recorder.py"
+
+
+def test_the_player_sends_the_motion_as_actions(tmp_path):
+    """Through ros2_control with a lead to the start; through MoveIt with a plan to it; slower where that is asked for."""
+    trajectory = random_trajectory("fourier", 0)
+    write_player(trajectory, tmp_path / "play.py", ("a", "b", "c"), rate=10.0)
+
+    def played(*words):
+        command = [sys.executable, RECORDER, tmp_path / "play.py", *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    done, (goal,) = played("--lead", "3", "--controller", "arm")
+    assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
+    assert (goal["name"], goal["kind"]) == ("/arm/follow_joint_trajectory", "FollowJointTrajectory")
+    assert [p[0] * 10**9 + p[1] for p in goal["points"]] == [3 * 10**9 + k * 10**8 for k in range(41)]
+    assert np.allclose([p[2] for p in goal["points"]], trajectory(np.arange(41) / 10).q, atol=1e-13)
+    done, (plan, motion) = played("--moveit", "manipulator", "--scale", "4")
+    assert (plan["name"], motion["name"]) == ("/move_action", "/execute_trajectory")
+    assert [name for name, _ in plan["near"]] == ["a", "b", "c"]
+    assert np.allclose([q for _, q in plan["near"]], trajectory([0.0]).q[0], atol=1e-13)
+    assert len(motion["points"]) == 40 and motion["points"][0][:2] == [0, 4 * 10**8]  # controllers refuse a point at time zero
+    assert np.allclose([p[3] for p in motion["points"]], trajectory(np.arange(1, 41) / 10).dq / 4, atol=1e-13)
+    done, _ = played("--moveit", "manipulator", "refused")
+    assert done.returncode == 2  # an argument too many
+    done, _ = played("--controller", "refused")
+    assert done.returncode == 1 and "did not reach its goal: it fell" in done.stderr
+    assert played("--scale", "0.5")[0].returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -102,3 +102,10 @@ def test_any_text_gives_a_sentence_or_a_motion(tmp_path_factory, text):
     except FileError as error:
         motion, problem = None, str(error)
     assert np.isfinite(motion([0.0]).q).all() if motion else str(path) in problem
+
+
+def test_columns_numbered_without_end(tmp_path):
+    for name in ("q" + "9" * 5000, "q\u00b2", "q\u0663"):
+        (tmp_path / "x.csv").write_text(f"t,q1,{name}\n0,1,2\n1,2,3\n")
+        with pytest.raises(FileError, match="is not one of t"):
+            read_samples(tmp_path / "x.csv")

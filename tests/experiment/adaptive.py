@@ -43,7 +43,7 @@ def adaptive_simulation(
     gain = {name: np.broadcast_to(np.asarray(gains[name], float), (n,)) for name in law.gains}
     out: list[tuple[Array, Array, Array]] = []
     for k in range(len(table["q"])):
-        tau, memory = law.torque({name: t[k] for name, t in table.items()}, q, dq, gain, memory, dt)
+        tau, memory = law.torques({name: t[k] for name, t in table.items()}, q, dq, gain, memory, dt)
         out.append((q, dq, tau))
         state = np.concatenate([q, dq])
 

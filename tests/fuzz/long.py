@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fuzz.harness import BAD, Bench, Outcome, reproducer, single_threaded, told
 
-BLOCK = 200
+BLOCK = 1000
 """Inputs of one worker process: memory and compiled code start anew."""
 
 GB = 2**30

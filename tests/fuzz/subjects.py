@@ -214,7 +214,7 @@ def _read_campaign(folder: Path) -> Sequence[str]:
 
 
 def _make_project(folder: Path) -> None:
-    from inertica.studio.asked import Asked
+    from inertica.studio.arguments import Arguments
     from inertica.studio.overlay import write_overlay
     from inertica.studio.project import Project
     from inertica.studio.rooms import data
@@ -227,7 +227,7 @@ def _make_project(folder: Path) -> None:
         (pair.folder() / "run1.csv").read_bytes()[:40_000].rpartition(b"\n")[0] + b"\n"
     )
     project.add_log("logs/run1.csv")
-    data.change(project, Asked({"log": "run1.csv", "role": "identify", "slice": [0.2, 0.8]}))
+    data.change(project, Arguments({"log": "run1.csv", "role": "identify", "slice": [0.2, 0.8]}))
     result = pair.identified()
     result.save(project.folder / "results" / "result-1")
     write_overlay(result, {}, project.folder / "results" / "result-1")
@@ -262,7 +262,7 @@ def _read_project(folder: Path) -> Sequence[str]:
         "trust/series/torque?result=result-1",
     ]
     posts = {"data/describe": {"log": "run1.csv"}, "motion/play": {"trajectory": "motion.yaml"},
-             "trust/compare": {"first": "result-1", "second": "result-2"}, "data/files": {}}  # fmt: skip
+             "identify/compare": {"first": "result-1", "second": "result-2"}, "data/files": {}}  # fmt: skip
     answers = [(place, client.get(f"/api/{place}")) for place in places]
     answers += [
         (place, client.post(f"/api/{place}", json=body, headers={"origin": "http://127.0.0.1:8000"}))
@@ -347,22 +347,22 @@ SUBJECTS = {
     s.name: s
     for s in (
         *(Subject(name, _bytes(file, make), _log(file)) for name, (file, make) in LOGS.items()),
-        *(Subject(name, _written(file, write), _log(file), cost=3.0) for name, (file, write) in WRITTEN.items()),
+        *(Subject(name, _written(file, write), _log(file), cost=2.0) for name, (file, write) in WRITTEN.items()),
         Subject("csv-lists", _text("a.csv", LISTS), _log("a.csv")),
         Subject("csv-bare", _text("a.csv", BARE), _read_bare),
         Subject("csv-two", _make_two, _read_two),
-        Subject("motion-folder", _make_motion, _log("a"), cost=3.0),
+        Subject("motion-folder", _make_motion, _log("a")),
         Subject("urdf", _text("arm.urdf", pair.URDF), _robot("arm.urdf")),
         Subject("mjcf", _text("arm.xml", MJCF), _robot("arm.xml")),
         Subject("dh", _text("arm.yaml", DH), _robot("arm.yaml")),
-        Subject("card", _make_card, _robot("card.yaml"), cost=2.0),
-        Subject("meshes", _make_meshes, _read_meshes, cost=2.0),
+        Subject("card", _make_card, _robot("card.yaml"), cost=4.0),
+        Subject("meshes", _make_meshes, _read_meshes),
         Subject("cad", _make_cad, _read_cad),
         Subject("trajectory", _make_trajectory, _read_trajectory),
         Subject("samples", _text("motion.csv", _samples()), _read_samples),
-        Subject("spec", _text("spec.yaml", small.TEXT), _read_spec, cost=3.0),
-        Subject("result", _make_result, _read_result, cost=8.0),
-        Subject("campaign", _make_campaign, _read_campaign, cost=4.0),
-        Subject("project", _make_project, _read_project, spared=(".stl",), cost=40.0),
+        Subject("spec", _text("spec.yaml", small.TEXT), _read_spec),
+        Subject("result", _make_result, _read_result, cost=2.0),
+        Subject("campaign", _make_campaign, _read_campaign, cost=2.0),
+        Subject("project", _make_project, _read_project, spared=(".stl",), cost=4.0),
     )
 }

@@ -224,7 +224,7 @@ def harmless() -> tuple[Parameters, CodeProgram, Expected]:
     description = description.with_terms((*description.layout.terms, UserTerm("user", lambda x: {0: sin(x.q[0])}, "N m")))
     values = description.prior.replaced({"user": 0.5})
     base = base_model(values.layout)
-    program, _ = writer._program(values, base, False, "arm")
+    program, _ = writer.program_of(values, base, False, "arm")
     q, dq, ddq = states(2, 3)
     expected = Expected(q, dq, ddq, np.asarray(Engine(values.layout).inverse_dynamics(q, dq, ddq, values)))
     return values, program, expected
@@ -542,7 +542,7 @@ def test_model_files_are_still_model_files(tmp_path: Path, canary: Path) -> None
 def test_lines_that_the_studio_shows_are_what_they_seem(tmp_path: Path, canary: Path) -> None:
     """Names of logs go into lines of Python and of a shell that people copy."""
     pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")
-    from inertica.studio.asked import Asked
+    from inertica.studio.arguments import Arguments
     from inertica.studio.project import Project
     from inertica.studio.rooms import ROOMS
 
@@ -555,14 +555,14 @@ def test_lines_that_the_studio_shows_are_what_they_seem(tmp_path: Path, canary: 
         project.update(logs=[], links=[])
         project.add_log(project.link(tmp_path / name))
         for room in ("data", "identify", "motion", "robot"):
-            shown = ROOMS[room].view(project, Asked({}))["same"]
+            shown = ROOMS[room].view(project, Arguments({}))["same"]
             tree = ast.parse("\n".join(shown["python"]))
             called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
             assert calls.setdefault(room, called) == called
             for line in shown["shell"]:
                 assert shlex.split(line)[0] == "inertica"
         if k:
-            lines = ROOMS["data"].view(project, Asked({}))["same"]["shell"]
+            lines = ROOMS["data"].view(project, Arguments({}))["same"]["shell"]
             assert str(tmp_path / name) in [word for line in lines for word in shlex.split(line)]
 
 
@@ -583,7 +583,7 @@ def test_the_pages_never_take_text_for_html() -> None:
 def test_a_robot_named_like_a_path_stays_in_the_project(tmp_path: Path) -> None:
     pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")
     from inertica.errors import InputError
-    from inertica.studio.asked import Asked
+    from inertica.studio.arguments import Arguments
     from inertica.studio.project import Project
     from inertica.studio.rooms import motion
 
@@ -591,7 +591,7 @@ def test_a_robot_named_like_a_path_stays_in_the_project(tmp_path: Path) -> None:
     (project.folder / "model" / "two.yaml").write_text(DH.replace("name: two", "name: x/../../catalog/tx40"))
     project.choose_robot("model/two.yaml")
     with pytest.raises(InputError, match="no identification trajectory"):
-        motion.shipped(project, Asked({}))
+        motion.shipped(project, Arguments({}))
 
 
 # --- the package itself --------------------------------------------------------------------------------------------------------------

@@ -291,7 +291,8 @@ def test_states_respect_limits_and_seed() -> None:
 def test_states_of_a_scaled_robot_are_the_scaled_states() -> None:
     scale, description = Scale(mass=20.0, length=0.125, time=4.0), load("scara4")
     robot, other = description.robot, scale.description(description)
-    for k, (own, theirs) in enumerate(zip(*(vars(random_states(d.layout)).values() for d in (description, other)), strict=True)):
+    both = [random_states(d.layout) for d in (description, other)]
+    for k, (own, theirs) in enumerate(zip(*((x.q, x.dq, x.ddq) for x in both), strict=True)):
         assert theirs == pytest.approx(own * scale.coordinates(robot, k), rel=1e-12)
 
 

@@ -9,14 +9,18 @@ import pytest
 from lxml import etree, html
 
 import pair
+from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
 from inertica.report import bundle as bundle_module
 from inertica.report.bundle import write_bundle
-from inertica.report.data import friction_laws, record
+from inertica.report.data import POSES, friction_curves, record
+from inertica.report.figures import thinned
 from inertica.report.names import short_names, shortened
 from inertica.report.report import CONTENTS, report, write_report
+from inertica.robot.friction import LoadDependent
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.workflow.identify.choice import Alternative, Choice
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.result import Result
 
 
@@ -97,7 +101,10 @@ def test_scores_become_curves_and_bars():
     scores = tuple(Alternative(f"{f:g} Hz, {v}", score, number=f, unit="Hz", series=v) for f, v, score in points)
     tried = (("none", 0.9, 1), ("viscous", 0.2, 1), ("none", 0.8, 2), ("viscous", 0.3, 2))
     laws = tuple(Alternative(name, score, group=f"joint {j}") for name, score, j in tried)
-    choices = (Choice("filter", "20 Hz", "20 Hz it is", True, scores), Choice("friction", "viscous", "v", True, laws))
+    choices = (
+        Choice("filter", "20 Hz", Words("20 Hz it is"), True, scores),
+        Choice("friction", "viscous", Words("v"), True, laws),
+    )
     tree = html.fromstring(report(replace(pair.identified(), choices=choices), pair.motions()))
     inside = tree.get_element_by_id("choices")
     assert len(inside.xpath(".//figure")) == 3 and "20 Hz it is" in inside.text_content()
@@ -108,11 +115,32 @@ def test_friction_points_scatter_about_the_law():
     """Points less the law are the residual, so that the picture shows what the fit saw."""
     result, motion = pair.identified(), pair.motions()["identification"][0]
     drawn = record(result, "identification", motion)
-    dq, law = friction_laws(result, np.abs(drawn.dq).max(axis=0))
+    curves = friction_curves(result, np.abs(drawn.dq).max(axis=0), drawn.q)
+    dq, law = curves.dq, curves.law
+    assert np.array_equal(curves.low, curves.high) and not curves.varies(0)
     for j in range(2):
         expected = result.parameters[f"Fv{j + 1}"] * dq[:, j] + result.parameters[f"Fc{j + 1}"] * np.sign(dq[:, j])
         assert law[:, j] == pytest.approx(expected, abs=1e-9)
     assert drawn.residual.std() < 0.1 and len(drawn.friction) == len(drawn.residual) == len(drawn.q)
+
+
+def test_friction_that_grows_with_the_load_is_a_band():
+    """Between the least and the largest |gravity torque of the stated links| in the log, times mu."""
+    result, motion = pair.identified(laws=("viscous", "coulomb", "load")), pair.motions()["identification"][0]
+    drawn, mu = record(result, "identification", motion), result.parameters["mu2"]
+    curves = friction_curves(result, np.abs(drawn.dq).max(axis=0), drawn.q)
+    robot, still = result.description, np.zeros_like(drawn.q)
+    (term,) = (t for t in result.parameters.layout.terms if isinstance(t, LoadDependent) and t.at == 1)
+    moments = np.reshape(term.moments, (2, 4))
+    links = {f"{kind}{j + 1}": moments[j, k] for j in range(2) for k, kind in enumerate(("MX", "MY", "MZ", "M"))}
+    weight = np.abs(
+        Engine(robot.layout).inverse_dynamics(drawn.q, still, still, robot.layout.zeros("x").replaced(links).values)[:, 1]
+    )
+    weight = weight[thinned(len(weight), POSES)]
+    assert mu != 0.0 and curves.varies(1)
+    assert np.ptp([curves.low[-1, 1], curves.high[-1, 1]]) == pytest.approx(abs(mu) * np.ptp(weight), rel=1e-6)
+    text = report(result, pair.motions())
+    assert "least and largest" in text and "least and largest over the poses" in text
 
 
 def test_short_names_only_where_they_tell_apart():

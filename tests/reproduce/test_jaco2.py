@@ -55,7 +55,7 @@ def test_shipped_motions_keep_limits_and_have_the_papers_condition(setup: Setup,
 
 
 def test_two_records_show_what_all_five_do(study: Jaco2Study, setup: Setup) -> None:
-    first, second = setup.record(1), setup.record(2)
+    first, second = setup.motion(1), setup.motion(2)
     problem = Problem(setup.base, (first,), setup.description.prior)
     found = {name: m.estimate(problem) for name, m in study.methods.items()}
     here = {name: errors(setup.base, e.beta, first)[1] for name, e in found.items()}
@@ -71,7 +71,7 @@ def test_standard_deviations_of_table_4_are_those_of_eq_10(
     study: Jaco2Study, setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a short record in place of the fourth: rows and inverse written out; one factor between methods."""
-    short = setup.record(1)
+    short = setup.motion(1)
     monkeypatch.setitem(setup.__dict__, "motions", (short,) * 5)
     problem = Problem(setup.base, (short,), setup.description.prior)
     estimates = {(4, name): study.methods[name].estimate(problem) for name in ("uls", "cls-1")}
@@ -91,7 +91,7 @@ def test_standard_deviations_of_table_4_are_those_of_eq_10(
 
 
 def test_divisor_of_eq_9(setup: Setup) -> None:
-    first = setup.record(1)
+    first = setup.motion(1)
     beta = setup.base.beta(setup.description.prior.values)
     values, samples = errors(setup.base, beta, first), errors(setup.base, beta, first, "samples")
     assert samples[0] == pytest.approx(7.0 * values[0], rel=1e-12) and samples[1] == values[1]
@@ -150,3 +150,22 @@ def test_study(tmp_path: Path) -> None:
     assert found.draw is not None and said
     files = found.draw(tmp_path)
     assert len(files) == 9 and all(f.stat().st_size > 10_000 for f in files)
+
+
+def test_logs_of_the_real_arm_take_the_place_of_simulated_ones(setup: Setup, tmp_path: Path) -> None:
+    """Five logs, here of the simulated arm: what is found is what the study finds on its own motions, and no row speaks of a truth."""
+    short = setup.experiment
+    for number in (1, 2, 3, 4, 5):
+        trajectory = catalog_trajectory("jaco2", f"comparison{number}").trajectory
+        (log,) = short.run(trajectory, first_run=number, duration=20.0)
+        log.write_csv(tmp_path / f"run{number}.csv")
+    found = Jaco2Study(Options(record=str(tmp_path)))
+    np.testing.assert_allclose(found.setup.motion(1).tau, setup.motion(1).tau, atol=1e-6)
+    rows = {row.quantity: row for row in found.run().rows}
+    assert rows["Table 5, errors: cad has the largest error, of 25"].ours is not None
+    assert not [q for q, row in rows.items() if "simulated" in row.verdict]
+    columns = {sheet.title: sheet.columns for sheet in found.run().sheets}
+    assert "truth" not in columns["Table 4, identified on record 4"]
+    (tmp_path / "run5.csv").unlink()
+    with pytest.raises(InputError, match="it has 4 files"):
+        _ = Setup(record=str(tmp_path)).logs

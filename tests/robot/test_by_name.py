@@ -26,12 +26,21 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "arm_description.py").write_text(f"URDF_PATH = {str(cached)!r}\n")
     (folder / "xacro_description.py").write_text("XACRO_PATH = 'x.urdf.xacro'\n")
     (folder / "offline_description.py").write_text("raise OSError('no network')\n")
+    (folder / "unreachable_description.py").write_text(
+        "from git.exc import GitCommandError\nraise GitCommandError('fetch\\n  no host')\n"
+    )
+    (folder / "gitless_description.py").write_text("raise ImportError('Bad git executable')\n")
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "__init__.py").write_text("")
+    (tmp_path / "git" / "exc.py").write_text("class GitError(Exception): ...\nclass GitCommandError(GitError): ...\n")
     (folder / "broken_description.py").write_text("import no_such_package\n")
     for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
         monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "git"]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("robot_descriptions", "git")]:
         del sys.modules[name]
 
 
@@ -49,6 +58,8 @@ def test_a_name_is_the_file_that_the_package_keeps(tmp_path: Path) -> None:
         ("nobody_description", "has no 'nobody_description'"),
         ("xacro_description", "only a xacro"),
         ("offline_description", "no network"),
+        ("unreachable_description", r"cannot fetch 'unreachable_description' \(fetch no host\)"),
+        ("gitless_description", "Bad git executable"),
     ],
 )
 def test_what_is_not_there_is_one_sentence(name: str, said: str) -> None:

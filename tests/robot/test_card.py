@@ -8,6 +8,7 @@ from inertica.robot import friction
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.files import catalog
 from inertica.robot.load import load, save_model
+from inertica.workflow.excite import excite
 
 URDF = """<?xml version="1.0"?>
 <!-- <mujoco/> -->
@@ -164,7 +165,7 @@ def test_files_are_told_by_what_they_contain(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.xml", "<sdf/>", "root element is <sdf>"),
+        ("a.xml", "<sdformat/>", "root element is <sdformat>"),
         ("a.yaml", "name: x\n", "neither a DH YAML file"),
         ("a.yaml", "- 1\n", "not a robot description"),
         ("a.yaml", "", "empty"),
@@ -315,3 +316,40 @@ def test_only_a_laws_own_options_may_be_stated(tmp_path, option):
     with pytest.raises(InputError, match=rf"card.yaml:2.*'stribeck' has no option '{option}'") as error:
         load(tmp_path / "card.yaml")
     assert "symbols" not in str(error.value)
+
+
+def test_a_card_lets_the_base_float(tmp_path):
+    """Values, friction and limits are those of the joints; the base's ten parameters are written back into its link."""
+    (tmp_path / "pair.urdf").write_text(
+        URDF.replace(
+            '<link name="base"/>',
+            """<link name="base"><inertial><mass value="7"/>
+    <inertia ixx="0.3" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.3"/></inertial></link>""",
+        )
+    )
+    card = tmp_path / "card.yaml"
+    card.write_text(
+        "model: pair.urdf\nbase: floating\nfriction: [viscous]\nlimits: {velocity: [3, 4]}\n"
+        "loop: {law: pd, kp: [1, 2], kd: [1, 1], rate: 500}\nconstraints: {links: {base: {mass: [6, 8]}}}\n"
+    )
+    found = load(str(card))
+    robot = found.robot
+    assert (robot.driven, robot.n, robot.number(7), robot.joints[7].link) == (2, 8, "0", "base")
+    assert found.prior["M0"] == 7.0 and found.prior["Fv1"] == 0.5 and "Fv3" not in found.layout.names
+    assert robot.limits.velocity[:3] == (3.0, 4.0, float("inf")) and found.constraints["links"].keys() == {8}
+    save_model(found, found.prior.replaced({"M0": 9.0}), tmp_path / "again.urdf")
+    card.write_text("model: again.urdf\nbase: floating\n")
+    assert load(str(card)).prior["M0"] == 9.0
+    card.write_text("model: pair.urdf\nbase: swimming\n")
+    with pytest.raises(FileError, match="fixed, floating"):
+        load(str(card))
+    card.write_text("model: tx40\nbase: floating\n")
+    with pytest.raises(FileError, match="'base' is for"):
+        load(str(card))
+
+
+def test_robots_on_a_floating_base_are_refused_where_the_base_is_held(tmp_path):
+    (tmp_path / "pair.urdf").write_text(URDF)
+    (tmp_path / "card.yaml").write_text("model: pair.urdf\nbase: floating\n")
+    with pytest.raises(InputError, match="the design of motions is for robots whose base is fixed"):
+        excite(str(tmp_path / "card.yaml"))

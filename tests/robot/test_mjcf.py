@@ -294,10 +294,33 @@ FREE = f"""<mujoco><worldbody><body name="torso" euler="0 90 0"><freejoint/>{INE
 <body name="leg" pos="0 0 1"><joint name="hip" axis="1 0 0"/>{INERTIAL}</body></body></worldbody></mujoco>"""
 
 
-def test_floating_bodies_can_be_held(tmp_path):
+def test_a_free_joint_is_a_floating_base(tmp_path):
+    """The body with the free joint is the last link, its ten parameters come first; gravity is that of the world."""
     path = write(tmp_path, FREE)
+    found = load(str(path))
+    robot = found.robot
+    assert robot.floating and robot.driven == 1 and robot.joints[-1].link == "torso" and robot.gravity == (0.0, 0.0, -9.81)
+    assert found.layout.names[:10] == ("XX0", "XY0", "XZ0", "YY0", "YZ0", "ZZ0", "MX0", "MY0", "MZ0", "M0")
+    assert found.prior["M0"] > 0.0
+    changed = found.prior.replaced({"M0": 1.25 * found.prior["M0"], "MX0": 0.01})
+    write_mjcf(path, tmp_path / "again.xml", changed, **found.source.selection)
+    again = load(str(tmp_path / "again.xml"))
+    np.testing.assert_allclose(again.prior.values, changed.values, rtol=1e-12, atol=1e-15)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "again.xml"))
+    assert model.body("torso").mass == pytest.approx(changed["M0"], rel=1e-12)
+
+
+def test_free_bodies_beside_the_robot_are_refused(tmp_path):
+    """Which of two free bodies would be the robot is not guessed."""
+    path = write(tmp_path, FREE.replace("</worldbody>", f"<body name='box'><freejoint/>{INERTIAL}</body></worldbody>"))
     with pytest.raises(FileError, match=r"body 'torso' has the free joint .* write `root: torso` into a robot card"):
         reduce(read_mjcf(path))
+
+
+def test_floating_bodies_can_be_held(tmp_path):
+    path = write(tmp_path, FREE)
+    held = reduce(read_mjcf(path), floating=False).robot
+    assert held.joint_names == ("hip",) and not held.floating
     robot = reduce(read_mjcf(path), root="torso").robot
     assert robot.joint_names == ("hip",)
     assert robot.gravity == (9.81, 0.0, 0.0)

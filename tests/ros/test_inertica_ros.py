@@ -115,3 +115,16 @@ def test_the_core_needs_no_ros() -> None:
 def test_nodes_import_where_ros_is(node: str) -> None:
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
     __import__(f"inertica_ros.{node}")
+
+
+def test_what_is_refused_is_one_sentence() -> None:
+    recorder = core.Recorder(["pan"])
+
+    def run() -> int:
+        recorder.save("nowhere.csv")
+        return 0
+
+    assert core.in_one_sentence(lambda: 0) == 0
+    with pytest.raises(SystemExit, match="inertica: 0 usable joint states came"):  # Python writes it to stderr, exit code 1
+        core.in_one_sentence(run)
+    assert not Path("nowhere.csv").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import multiprocessing
+import re
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ import chromium
 import inertica as ia
 import studio_arm as arm
 from inertica.checks.findings import Finding
+from inertica.studio import rooms
 from inertica.studio.marks import placed
 from inertica.studio.project import Project
 from inertica.studio.rooms import data
@@ -29,7 +31,7 @@ from studio_serving import served
 
 pytestmark = pytest.mark.skipif(chromium.where() is None, reason="no Chromium on this machine")
 
-ROOMS = ("robot", "motion", "data", "identify", "trust", "export")
+ROOMS = ("robot", "motion", "data", "identify", "trust", "export", "gains", "payload")
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 
 
@@ -72,12 +74,49 @@ def job(page, room, name, seconds=300.0):
 
 
 def faults(page):
-    """Serious faults of accessibility that axe-core finds."""
+    """Violations that axe-core finds, of whatever weight."""
     page.call("Runtime.evaluate", expression=AXE.read_text(encoding="utf-8"))
     found = page.run(
         "axe.run(document).then(r => JSON.stringify(r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)])))"
     )
-    return [v for v in json.loads(found) if v[0] in ("serious", "critical")]
+    return json.loads(found)
+
+
+def overflowing(page):
+    """Elements of a room with a scrollbar that nobody asked for: sideways, other than long lines of code."""
+    return page.run(
+        "[...document.querySelectorAll('body, #rail, #room, #stage, #room *')].filter(e => e.clientWidth && e.tagName !== 'PRE'"
+        " && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => `${e.tagName} ${e.className} ${e.id}: ${e.scrollWidth} > ${e.clientWidth}`)"
+    )
+
+
+def choose_files(page, paths):
+    """Gives files to the drop zone of the room by its button, as people do."""
+    page.until("document.querySelector('.drop input[type=file]')")
+    root = page.call("DOM.getDocument")["root"]["nodeId"]
+    node = page.call("DOM.querySelector", nodeId=root, selector=".drop input[type=file]")["nodeId"]
+    page.call("DOM.setFileInputFiles", files=[str(path) for path in paths], nodeId=node)
+
+
+def type_into(page, selector, text):
+    page.run(
+        f"((f, v) => {{ f.value = v; f.dispatchEvent(new Event('input')); f.dispatchEvent(new Event('change')) }})"
+        f"(document.querySelector({json.dumps(selector)}), {json.dumps(text)})"
+    )
+
+
+def looked_at(page, faulty, room, sizes=((1280, 800), (1440, 900), (1920, 1080))):
+    """The room in light and dark: what axe finds, and scrollbars at usual sizes."""
+    for dark in (False, True):
+        page.dark(dark)
+        time.sleep(0.3)
+        faulty[room, "dark" if dark else "light"] = faults(page)
+    page.dark(False)
+    for width, height in sizes:
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        time.sleep(0.3)
+        faulty[room, width] = overflowing(page)
 
 
 def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
@@ -87,7 +126,7 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
     with opened(browser, start(tmp_path / "project", card, [log])) as address:
         for room in ROOMS:
             enter(browser, room)
-            assert browser.run("document.querySelector('#room h1').textContent") == room.capitalize()
+            assert browser.run("document.querySelector('#room h1').textContent") == rooms.ROOMS[room].title
             assert browser.run("document.documentElement.scrollWidth <= innerWidth")
         enter(browser, "robot")
         field = (
@@ -359,3 +398,122 @@ def test_the_keyboard_alone_suffices_and_axe_finds_nothing_serious(browser, tmp_
         assert [v[1] for v in faults(browser)] == ["image-alt"]  # the next line would see one
     assert (tmp_path / "project" / "exports" / "identified.urdf").is_file()
     assert {room: found for room, found in serious.items() if found} == {}
+
+
+@pytest.mark.slow
+def test_the_whole_way_of_a_ur_with_currents(browser, tmp_path, real_data):
+    """Model and log are dropped; the page leads to the gains, which it lacks; then check, fit, second fit, comparison, model file."""
+    ur = real_data / "ur10e"
+    gains = [11.976, 11.976, 9.839, 10.763, 10.763, 10.763]
+    with opened(browser, start(tmp_path / "project")):
+        faulty: dict[object, object] = {}
+        enter(browser, "robot")
+        choose_files(browser, [ur / "ur10e.urdf"])
+        browser.until("document.querySelectorAll('#joints tbody tr').length === 6")
+        enter(browser, "data")
+        choose_files(browser, [ur / "valid_ptp.csv.gz", ur / "ident_unloaded_a.csv.gz"])
+        browser.until("document.querySelector('#room tbody [aria-pressed=true]')?.textContent === 'ident_unloaded_a.csv.gz'")
+        browser.until("document.querySelectorAll('.chart .uplot').length === 6")  # the last upload is looked at
+        press(browser, "#no-gains .go")
+        browser.until("document.activeElement.id === 'gain-1'")
+        for k, gain in enumerate(gains, 1):
+            type_into(browser, f"#gain-{k}", str(gain))
+        press(browser, "#write-card")
+        browser.until("document.querySelector('#room pre').textContent.includes('from: current')")
+        looked_at(browser, faulty, "robot")
+        enter(browser, "data")
+        browser.until("document.querySelectorAll('.chart .uplot').length === 6 && !document.querySelector('#no-gains')")
+        press(browser, "#check")
+        job(browser, "data", "check")
+        browser.until("document.querySelector('#check').textContent === 'Check again'")
+        beside = "[...document.querySelectorAll('#room select')].find(s => s.ariaLabel === 'another log beside it')"
+        browser.run(f"(s => {{ s.value = 'valid_ptp.csv.gz'; s.dispatchEvent(new Event('change')) }})({beside})")
+        browser.until(
+            "studio.current.room.charts.rows.filter(r => r.plot?.series.length === 3).length === 6"
+        )  # two logs in a chart
+        browser.until("studio.viewer.ghostMovers?.length === 6")  # and two robots
+        browser.run("studio.viewer.at(20)")
+        assert browser.run("studio.viewer.ghostMovers[0].quaternion.angleTo(studio.viewer.movers[0].quaternion)") > 0.01
+        browser.run(
+            "(s => { s.value = 'validate'; s.dispatchEvent(new Event('change')) })"
+            "([...document.querySelectorAll('#room select')].find(s => s.ariaLabel === 'what valid_ptp.csv.gz is used for'))"
+        )
+        looked_at(browser, faulty, "data")
+        enter(browser, "identify")
+        press(browser, "#identify")
+        job(browser, "identify", "run", 1200.0)
+        browser.until("document.querySelectorAll('#runs tbody tr').length === 1")
+        browser.run("document.querySelector('details').open = true")
+        browser.run("[...document.querySelectorAll('label.tick')].find(l => l.textContent.startsWith('quick')).click()")
+        press(browser, "#identify")
+        browser.until("studio.state.jobs.filter(j => j.name === 'run').length === 2")
+        job(browser, "identify", "run", 1200.0)
+        browser.until("document.querySelectorAll('#runs tbody tr').length === 2")
+        for k in (1, 2):
+            press(browser, f'[aria-label="compare result-{k}"]')
+        press(browser, "#compare")
+        browser.until("document.querySelectorAll('#differences tbody tr').length > 3")
+        type_into(browser, '[aria-label="note on result-1"]', "first try")
+        browser.until("fetch('/api/identify').then(r => r.json()).then(v => v.results.at(-1).note === 'first try')")
+        looked_at(browser, faulty, "identify")
+        enter(browser, "trust")
+        browser.until("document.querySelectorAll('#parameters tbody tr').length > 60")
+        browser.until("document.querySelectorAll('.chart .uplot').length >= 12")
+        looked_at(browser, faulty, "trust")
+        for room in ("motion", "export", "gains", "payload"):
+            enter(browser, room)
+            looked_at(browser, faulty, room)
+        enter(browser, "export")
+        press(browser, "#export-urdf")
+        job(browser, "export", "write")
+        browser.until("document.querySelector('#written')?.textContent.includes('identified.urdf')")
+        enter(browser, "identify")
+        for _ in range(2):  # the second click means it
+            press(browser, '[aria-label="delete result-2"]')
+        browser.until("document.querySelectorAll('#runs tbody tr').length === 1")
+    assert {place: found for place, found in faulty.items() if found} == {}
+    result = ia.Result.load(tmp_path / "project" / "results" / "result-1")
+    assert max(r.raw.all for r in result.residuals.values()) < 0.2 and set(result.residuals) != {"identification"}
+    assert ia.load(tmp_path / "project" / "exports" / "identified.urdf").robot.n == 6
+
+
+@pytest.mark.slow
+def test_a_robot_without_masses_and_an_upload_that_is_broken(browser, tmp_path):
+    """Nothing of a body is known before; a log whose end is missing is told, mended and deleted; then a second project."""
+    card = arm.write(tmp_path / "arms")
+    log = arm.log(card, tmp_path / "run.npz")
+    whole = tmp_path / "good.csv"
+    log = ia.read_log(log)
+    rows = np.column_stack([log.t, log.need("q"), log.need("tau")])
+    np.savetxt(whole, rows, delimiter=",", header="t,q1,q2,tau1,tau2", comments="", fmt="%.9g")
+    broken = tmp_path / "cut.csv"
+    broken.write_text(whole.read_text()[:20_000] + "\n1,2")
+    bare = tmp_path / "bare.urdf"
+    bare.write_text(re.sub(r"<inertial>.*?</inertial>", "", arm.URDF, flags=re.S))
+    with opened(browser, start(tmp_path / "first")):
+        enter(browser, "robot")
+        choose_files(browser, [bare])
+        browser.until("document.querySelector('#missing-meshes')?.textContent.includes('meshes/fore.stl')")
+        enter(browser, "data")
+        choose_files(browser, [broken])
+        browser.until("document.querySelector('#room .banner.bad')?.textContent.includes('cut.csv')")
+        for _ in range(2):
+            press(browser, '[aria-label="delete cut.csv"]')
+        browser.until("!document.querySelector('[aria-label=\"delete cut.csv\"]')")
+        assert not (tmp_path / "first" / "logs" / "cut.csv").exists()
+        choose_files(browser, [whole])
+        browser.until("studio.job('data', 'check')")  # at once, without being asked
+        job(browser, "data", "check")
+        enter(browser, "identify")
+        press(browser, "#identify")
+        job(browser, "identify", "run")
+        browser.until("document.querySelector('#runs tbody tr')")
+        browser.run("document.querySelector('#project details').open = true")
+        type_into(browser, "#project input", "second")
+        press(browser, "#new-project")
+        browser.until("document.querySelector('#project b').textContent === 'second'")
+        browser.until("document.querySelector('#to-robot small').textContent === 'no robot yet'")
+        browser.run("document.querySelector('#project details').open = true")
+        press(browser, "#project li button")
+        browser.until("document.querySelector('#to-identify small').textContent.startsWith('1 result')")
+    assert (tmp_path / "second" / "studio.json").is_file()

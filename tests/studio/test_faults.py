@@ -78,7 +78,7 @@ def test_two_jobs_at_once_have_two_names(tmp_path):
     studio, client, jobs = two_at_once(tmp_path)
     with client as page:
         assert [page.post("/api/identify/start/run", json=asked).status_code for asked in jobs] == [200, 200]
-        assert [job.asked["name"] for job in studio.jobs.all] == ["result-1", "result-2"]
+        assert [job.arguments["name"] for job in studio.jobs.all] == ["result-1", "result-2"]
 
 
 @pytest.mark.slow

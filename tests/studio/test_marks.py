@@ -8,7 +8,7 @@ import pytest
 import inertica as ia
 import studio_arm as arm
 from inertica.checks.findings import Finding
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.cell import Cell
 from inertica.studio.confined import Refused
 from inertica.studio.marks import named, placed
@@ -17,6 +17,7 @@ from inertica.studio.rooms import data, motion
 from inertica.studio.scores import drawn
 from inertica.studio.start import prepare
 from inertica.workflow.identify.choice import Alternative, Choice, candidates
+from inertica.workflow.identify.reasons import Words
 
 
 def test_findings_have_a_log_joints_and_stretches():
@@ -44,10 +45,10 @@ def test_a_check_in_the_room_data_marks_a_cut_torque(tmp_path):
     tau[:, 1] = np.minimum(tau[:, 1], level)
     ia.Log.from_arrays(whole.t, {"q": whole.q, "tau": tau}, whole.joints).save(tmp_path / "cut.npz")
     project = prepare(tmp_path / "project", card, [tmp_path / "cut.npz"])
-    data.change(project, Asked({"log": "cut.npz", "slice": [0.5, 3.5]}))
-    answer = data.check(project, Asked(), lambda _: None, tmp_path)
+    data.change(project, Arguments({"log": "cut.npz", "slice": [0.5, 3.5]}))
+    answer = data.check(project, Arguments(), lambda _: None, tmp_path)
     project.choose("data", **answer["remember"])
-    found = json.loads(json.dumps(data.view(project, Asked())["check"]["findings"]))
+    found = json.loads(json.dumps(data.view(project, Arguments())["check"]["findings"]))
     (cut,) = [f for f in found if f["name"] == "saturation"]
     assert cut["entry"] == "cut.npz" and cut["joints"] == ["elbow"] and cut["stretches"]
     for joint, start, end in cut["stretches"]:
@@ -58,19 +59,19 @@ def test_a_check_in_the_room_data_marks_a_cut_torque(tmp_path):
 def test_scores_over_a_number_are_curves_and_others_bars():
     points = ((10.0, "differences", 0.05), (20.0, "differences", 0.03), (10.0, "recorded", 0.06), (5.0, "differences", 0.08))
     cutoffs = tuple(Alternative(f"{f:g} Hz, {v}", score, number=f, unit="Hz", series=v) for f, v, score in points)
-    found = drawn(Choice("filter", "fit up to 30 Hz", "", candidates=cutoffs))
+    found = drawn(Choice("filter", "fit up to 30 Hz", Words(""), candidates=cutoffs))
     assert found is not None
     assert found["kind"] == "curve" and found["unit"] == "Hz"
     assert found["chosen"] == {"line": "differences", "x": 20.0, "y": 0.03}
     lines = {line["name"]: (line["x"], line["y"]) for line in found["lines"]}
     assert lines["differences"] == ([5.0, 10.0, 20.0], [0.08, 0.05, 0.03]) and lines["recorded"] == ([10.0], [0.06])
-    method = drawn(Choice("method", "pc-wls+entropic", "", candidates=candidates({"wls": 0.030, "irls": 0.029}, "wls")))
+    method = drawn(Choice("method", "pc-wls+entropic", Words(""), candidates=candidates({"wls": 0.030, "irls": 0.029}, "wls")))
     assert [(r["name"], r["chosen"]) for r in method["rows"]] == [("wls", True), ("irls", False)]  # not always the least
     tried = (Alternative("stribeck", 0.02, False, "joint 1"), Alternative("stribeck", 0.2, True, "joint 3"))
-    friction = drawn(Choice("friction", "stribeck", "", candidates=tried))
+    friction = drawn(Choice("friction", "stribeck", Words(""), candidates=tried))
     assert friction["rows"][0]["name"] == "joint 1: stribeck"
     assert [r["chosen"] for r in friction["rows"]] == [False, True] and "explains" in friction["meaning"]
-    assert drawn(Choice("delay", "0", "")) is None
+    assert drawn(Choice("delay", "0", Words(""))) is None
 
 
 BOX = {"kind": "box", "size": [0.2, 0.6, 1], "position": [0.7, 0, 0.5]}
@@ -80,9 +81,9 @@ def test_what_stands_around_the_robot_reaches_the_design(tmp_path, monkeypatch):
     card = arm.write(tmp_path / "arms")
     project = prepare(tmp_path / "project", card, [])
     asked = {"floor": -0.5, "box": [-1, -1, -0.5, 1, 1, 1.5], "clearance": 0.04, "obstacles": [BOX]}
-    kept = motion.cell(project, Asked(asked))
+    kept = motion.cell(project, Arguments(asked))
     assert kept["height"] == -0.5 and kept["up"] == [0.0, 0.0, 1.0]
-    view = json.loads(json.dumps(motion.view(Project(project.folder), Asked())))
+    view = json.loads(json.dumps(motion.view(Project(project.folder), Arguments())))
     assert view["cell"]["obstacles"] == [BOX] and view["cell"]["box"] == asked["box"]
     (command, _) = view["same"]["shell"]
     wanted = "--floor=-0.5 --box=-1,-1,-0.5,1,1,1.5 --obstacle box:0.2,0.6,1@0.7,0,0.5 --clearance 0.04"
@@ -98,25 +99,25 @@ def test_what_stands_around_the_robot_reaches_the_design(tmp_path, monkeypatch):
 
     monkeypatch.setattr(motion.ia, "excite", excite)
     with pytest.raises(Refused, match="enough"):
-        motion.design(project, Asked(asked), lambda _: None, tmp_path)
+        motion.design(project, Arguments(asked), lambda _: None, tmp_path)
     assert given["floor"] == -0.5 and given["clearance"] == 0.04 and given["box"] == (-1, -1, -0.5, 1, 1, 1.5)
     (obstacle,) = given["obstacles"]
     assert (obstacle.kind, obstacle.size, obstacle.position) == ("box", (0.2, 0.6, 1.0), (0.7, 0.0, 0.5))
     with pytest.raises(Refused, match="enough"):
-        motion.design(project, Asked({}), lambda _: None, tmp_path)
+        motion.design(project, Arguments({}), lambda _: None, tmp_path)
     assert "floor" in given and Cell().options == {}
 
 
 def test_an_obstacle_in_the_way_is_seen(tmp_path, monkeypatch):
     project = Project(tmp_path / "project")
     project.choose_robot("tx40")
-    name = motion.shipped(project, Asked())["trajectory"]
+    name = motion.shipped(project, Arguments())["trajectory"]
     monkeypatch.setattr(motion, "LOOKED", 20)
-    free = motion.clearance(project, Asked({"trajectory": name}))
+    free = motion.clearance(project, Arguments({"trajectory": name}))
     assert free["known"] and free["distance"] > 0.0
     around = {"obstacles": [{"kind": "sphere", "size": [0.5], "position": [0.5, 0, 0.5]}]}
-    motion.cell(project, Asked(around))
-    hit = motion.clearance(project, Asked({"trajectory": name}))
+    motion.cell(project, Arguments(around))
+    hit = motion.clearance(project, Arguments({"trajectory": name}))
     assert hit["distance"] < 0.0 and any("obstacle" in body or "sphere" in body for body in hit["bodies"])
 
 
@@ -135,4 +136,4 @@ def test_an_obstacle_in_the_way_is_seen(tmp_path, monkeypatch):
 )
 def test_surroundings_that_cannot_be_are_refused(wrong, said):
     with pytest.raises(Refused, match=said):
-        Cell.asked(Asked(wrong))
+        Cell.of(Arguments(wrong))

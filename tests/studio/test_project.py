@@ -9,7 +9,7 @@ import pair
 import studio_arm as arm
 from inertica.documents import plain
 from inertica.errors import InerticaError, InputError
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.project import Project
 from inertica.studio.rooms import ROOMS, data, robot
 from inertica.studio.start import prepare
@@ -24,7 +24,7 @@ def test_it_opens_again_as_it_was(tmp_path):
     card = arm.write(tmp_path / "arms")
     log = arm.log(card, tmp_path / "run.npz", duration=1.0)
     first = prepare(tmp_path / "project", card, [log])
-    data.change(first, Asked({"log": "run.npz", "role": "validate", "slice": [0.2, 0.8]}))
+    data.change(first, Arguments({"log": "run.npz", "role": "validate", "slice": [0.2, 0.8]}))
     again = Project(tmp_path / "project")
     assert again.description.name == "arm2" and again.description.loop is not None
     (entry,) = again.logs
@@ -36,23 +36,23 @@ def test_it_opens_again_as_it_was(tmp_path):
 
 def test_the_form_writes_the_card_and_a_wrong_one_leaves_it(project):
     project.choose_robot("planar2")
-    robot.card(project, Asked({"options": {"friction": ["viscous", "coulomb"], "gravity": [0, -9.81, 0], "armature": False}}))
+    robot.card(project, Arguments({"options": {"friction": ["viscous", "coulomb"], "gravity": [0, -9.81, 0], "armature": False}}))
     assert project.description.robot.gravity == (0.0, -9.81, 0.0)
     names = ia.load(project.card).layout.names
     assert "Fv1" in names and "Fc2" in names and "Ia1" not in names
     before = project.card.read_text()
     for options in ({"friction": ["glue"]}, {"gravity": [1, 2]}, {"payload": {"link": 9}}, {"friction": 3}):
         with pytest.raises(InputError):
-            robot.card(project, Asked({"options": options}))
+            robot.card(project, Arguments({"options": options}))
         assert project.card.read_text() == before
-    robot.card(project, Asked({"options": {"friction": None}}))
+    robot.card(project, Arguments({"options": {"friction": None}}))
     assert "friction" not in project.card_keys()
 
 
 def test_every_room_shows_the_same_in_commands_and_python(project):
     project.choose_robot("planar2")
     for room in ROOMS.values():
-        view = room.view(project, Asked())
+        view = room.view(project, Arguments())
         assert all(line.startswith("inertica ") for line in view["same"]["shell"])
         compile("\n".join(view["same"]["python"]), room.name, "exec")
         assert room.state(project)[0] in ("open", "done", "attention")
@@ -62,11 +62,11 @@ def test_findings_of_a_model_stand_at_their_links(tmp_path, project):
     text = arm.URDF.replace('iyy="0.015" izz="0.015"', 'iyy="0.015" izz="0.5"')
     (project.folder / "model" / "bad.urdf").write_text(text)
     project.choose_robot("model/bad.urdf")
-    found = robot.check(project, Asked())
+    found = robot.check(project, Arguments())
     assert not found["consistent"] and [link["name"] for link in found["links"] if not link["consistent"]] == ["fore"]
     assert robot.state(project)[0] == "attention"
-    robot.repair(project, Asked())
-    assert robot.check(project, Asked())["consistent"] and project.card_keys()["model"] == "model/bad-repaired-1.urdf"
+    robot.repair(project, Arguments())
+    assert robot.check(project, Arguments())["consistent"] and project.card_keys()["model"] == "model/bad-repaired-1.urdf"
 
 
 def test_unknown_columns_can_be_mapped(project):
@@ -74,7 +74,7 @@ def test_unknown_columns_can_be_mapped(project):
     rows = "\n".join(f"{k / 100},{k / 50},{k / 40},1,2" for k in range(50))
     (project.folder / "logs" / "odd.csv").write_text(f"clock,alpha,beta,first,second\n{rows}\n")
     project.add_log("logs/odd.csv")
-    about = data.describe(project, Asked({"log": "odd.csv"}))
+    about = data.describe(project, Arguments({"log": "odd.csv"}))
     assert about["error"].startswith("logs/odd.csv: no column is recognised")
     assert about["file_columns"] == [
         "clock",
@@ -83,8 +83,8 @@ def test_unknown_columns_can_be_mapped(project):
         "first",
         "second",
     ]
-    data.columns(project, Asked({"columns": {"t": "clock", "q": ["alpha", "beta"], "tau": ["first", "second"]}}))
-    about = data.describe(project, Asked({"log": "odd.csv"}))
+    data.reading(project, Arguments({"options": {"columns": {"t": "clock", "q": ["alpha", "beta"], "tau": ["first", "second"]}}}))
+    about = data.describe(project, Arguments({"log": "odd.csv"}))
     assert about["samples"] == 50 and set(about["signals"]) == {"q", "tau"}
 
 
@@ -94,7 +94,7 @@ def test_limits_and_gaps_are_marked_on_the_time_axis(tmp_path, project):
         [k / 100 if k < 80 else 1.0 + k / 100 for k in range(100)])]  # fmt: skip
     (project.folder / "logs" / "a.csv").write_text("\n".join(["t,q1,q2,tau1,tau2", *rows]) + "\n")
     project.add_log("logs/a.csv")
-    marks = {m["reason"]: m["stretches"] for m in data.describe(project, Asked({"log": "a.csv"}))["marks"]}
+    marks = {m["reason"]: m["stretches"] for m in data.describe(project, Arguments({"log": "a.csv"}))["marks"]}
     assert marks["position beyond its limit"] == [[0.3, 0.39]] and marks["torque at its limit"] == [[0.6, 0.61]]
     assert marks["gap in the clock"] == [[0.79, 0.79]]
 
@@ -146,8 +146,8 @@ def test_what_is_damaged_is_a_sentence_and_the_rest_works(project):
                  "rehearsals/rehearsal-1.json is damaged"):  # fmt: skip
         assert part in said
     for room in ROOMS.values():
-        json.dumps(plain(room.view(project, Asked())))
+        json.dumps(plain(room.view(project, Arguments())))
         assert room.state(project)[1]
     assert project.results == ["sound"]
-    robot.load(project, Asked({"robot": "planar2"}))
+    robot.load(project, Arguments({"robot": "planar2"}))
     assert project.has_robot and "card.yaml" not in " ".join(project.problems)

@@ -14,6 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 
 import studio_arm as arm
 from inertica.studio.guard import HEADER, Guard, is_loopback
+from inertica.studio.jobs import Job
 from inertica.studio.project import Project
 from inertica.studio.server import Studio
 
@@ -255,3 +256,21 @@ def test_names_of_hosts():
     for host in ("evil.example:8000", "192.168.0.3:8001"):
         with pytest.raises(Exception, match="does not belong"):
             Guard(TOKEN, PORT, "0.0.0.0").check_host(host)
+
+
+def test_projects_beside_this_one_are_made_and_opened_and_nothing_else(page, studio, tmp_path):
+    (tmp_path / "no project").mkdir()
+    ask = lambda name, new: page.post("/api/project", json={"name": name, "new": new}, headers=OURS)  # noqa: E731
+    assert ask("second", True).json() == {"project": "second"}
+    state = page.get("/api/state").json()
+    assert (state["project"], state["robot"]) == ("second", False) and (tmp_path / "second" / "studio.json").is_file()
+    assert ask("second", True).status_code == 409
+    for name, status in (("no project", 404), ("../..", 400), (str(tmp_path), 400), ("third", 404)):
+        assert ask(name, False).status_code == status
+    studio.jobs._all.append(Job(1, "data", "check", {}))
+    assert ask("project", False).status_code == 409  # work is running
+    studio.jobs._all.clear()
+    Project(tmp_path / "project").update()  # a project is one once it has a state
+    assert ask("project", False).json() == {"project": "project"}
+    assert page.get("/api/state").json()["projects"] == ["project", "second"]
+    assert "planar2" in page.get("/api/robot").text

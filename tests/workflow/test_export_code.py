@@ -25,7 +25,7 @@ from inertica.identifiability.base import base_model
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import Counterbalance
-from inertica.workflow.export.code import export_code
+from inertica.workflow.export.code import LANGUAGES, CodeFormat, export_code
 
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 compiled = pytest.mark.skipif(COMPILER is None, reason="no C compiler on this machine")
@@ -193,3 +193,12 @@ def test_a_balance_that_acts_like_gravity_keeps_the_sum(tmp_path):
     description = replace(description, prior=description.prior.replaced({"Kbs2": 3.0, "Kbc2": -2.0}))
     written = export_code(description, tmp_path, "python")
     assert written.difference is not None and written.difference < 1e-12
+
+
+def test_a_further_language_is_one_line(tmp_path, monkeypatch):
+    toy = CodeFormat(
+        "Toy program", "Names of the functions.", lambda program, _: {"arm.toy": " ".join(f.name for f in program.functions)}
+    )
+    monkeypatch.setitem(LANGUAGES, "toy", toy)
+    assert main(["export", "scara2", "--as", "toy", "-o", str(tmp_path / "code")]) == 0
+    assert "inverse_dynamics" in (tmp_path / "code" / "arm.toy").read_text().split()

@@ -122,3 +122,11 @@ def test_white_text_can_be_read_on_every_badge(letter: str) -> None:
 
     assert 1.05 / (luminance(COLOURS[letter]) + 0.05) >= 4.5
     assert "<script" not in badge(letter, '"><script>')
+
+
+def test_a_log_of_impossible_size_is_no_share_of_torque(tmp_path: Path) -> None:
+    log = ia.read_log(LOG)
+    for symbol in ("q", "tau"):
+        huge = ia.Log.from_arrays(log.t, {**log.signals, symbol: 1e300 * log.signals[symbol]}, log.joints)
+        with pytest.raises(ia.InputError, match="a size that cannot be computed with"):
+            ia.grade(ARM, [huge])

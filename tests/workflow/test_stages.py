@@ -17,6 +17,7 @@ from inertica.workflow.identify.choose import Chosen, Draft, check, choose
 from inertica.workflow.identify.fit import assess, fit
 from inertica.workflow.identify.inputs import Inputs, numbered, read
 from inertica.workflow.identify.judge import judge
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.run import identification
 from inertica.workflow.identify.settings import Settings
 
@@ -96,7 +97,7 @@ def test_a_further_decision_is_one_function(inputs: Inputs, monkeypatch: pytest.
             Choice(
                 "colour",
                 "red",
-                "red: seen best",
+                Words("red: seen best"),
                 candidates=candidates({"red": 0.1, "blue": 0.2}, "red"),
                 score=0.1,
                 score_without=0.2,

@@ -10,6 +10,7 @@ import pytest
 
 import inertica as ia
 from inertica.cli.main import main
+from inertica.experiment import ControlLoop
 from inertica.logs.simulated import made_with
 from inertica.physical.distort import distorted
 from inertica.workflow.identify.start_values import SEED, start_values
@@ -60,8 +61,10 @@ def test_other_logs_and_other_models_keep_their_values(files):
 def test_a_controller_that_feeds_the_model_forward_keeps_it(files):
     robot = ia.load("scara2")
     fed = replace(robot, loop={**robot.loop, "feedforward": True})
-    kept, (choice,) = start_values(fed, [ia.read_log(files / "log.npz", robot)], None)
-    assert kept is fed and "feeds them forward" in choice.sentence
+    off, _ = start_values(fed, [ia.read_log(files / "log.npz", robot)], None)
+    assert not np.allclose(off.prior.values, robot.prior.values)
+    assert ControlLoop.of(off).model is robot.prior
+    assert ControlLoop.of(off.with_prior(off.prior)).model is robot.prior
 
 
 def test_a_result_is_held_against_known_values(files, capsys):

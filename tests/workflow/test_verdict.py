@@ -29,6 +29,7 @@ from inertica.workflow.export.exported import ExportedModel
 from inertica.workflow.identify.before import Before, headline_set
 from inertica.workflow.identify.choice import Choice, candidates
 from inertica.workflow.identify.hold_out import STRETCHES, HoldOut
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import identify
 from inertica.workflow.identify.verdict import BAD, DOUBTFUL, GOOD, What, carries_load, verdict
@@ -335,7 +336,7 @@ def test_before_and_decisions_survive_saving_and_older_results_load(tmp_path):
     result = pair.identified()
     choices = (
         *result.choices,
-        Choice("lean", "none", "w", True, candidates({"none": 0.1, "lean": 0.09}, "none"), 0.1, 0.12, True),
+        Choice("lean", "none", Words("w"), True, candidates({"none": 0.1, "lean": 0.09}, "none"), 0.1, 0.12, True),
     )
     replace(result, choices=choices).save(tmp_path)
     back = Result.load(tmp_path)

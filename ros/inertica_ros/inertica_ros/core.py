@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,6 +100,14 @@ class Recorder:
         log = self.log()
         log.save(path)
         return log
+
+
+def in_one_sentence(run: Callable[[], int]) -> int:
+    """Runs a node; what inertica refuses is a sentence on stderr and exit code 1."""
+    try:
+        return run()
+    except ia.InerticaError as error:
+        raise SystemExit(f"inertica: {error}") from None
 
 
 def joint_names(robot: str | Path) -> tuple[str, ...]:

@@ -8,10 +8,15 @@ from __future__ import annotations
 import rclpy
 from rclpy.node import Node
 
-from inertica_ros.core import identify
+from inertica_ros.core import identify, in_one_sentence
 
 
 def main() -> int:
+    return in_one_sentence(run)
+
+
+def run() -> int:
+    """The node from its start to its end."""
     rclpy.init()
     node = Node("inertica_identify")
     try:

@@ -13,7 +13,7 @@ from rclpy.action import ActionClient
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from inertica_ros.core import joint_names, motion_points
+from inertica_ros.core import in_one_sentence, joint_names, motion_points
 
 
 class Play(Node):
@@ -62,6 +62,11 @@ class Play(Node):
 
 
 def main() -> int:
+    return in_one_sentence(run)
+
+
+def run() -> int:
+    """The node from its start to its end."""
     rclpy.init()
     node = Play()
     try:

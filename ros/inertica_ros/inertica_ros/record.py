@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-from inertica_ros.core import NANO, Recorder, joint_names
+from inertica_ros.core import NANO, Recorder, in_one_sentence, joint_names
 
 
 class Record(Node):
@@ -37,6 +37,11 @@ class Record(Node):
 
 
 def main() -> int:
+    return in_one_sentence(run)
+
+
+def run() -> int:
+    """The node from its start to its end."""
     rclpy.init()
     node = Record()
     try:
@@ -45,8 +50,10 @@ def main() -> int:
     except KeyboardInterrupt:
         pass
     finally:
-        log = node.recorder.save(node.path)
-        node.get_logger().info(f"{len(log)} samples, {log.duration:.3g} s, written: {node.path}")
-        node.destroy_node()
-        rclpy.try_shutdown()
+        try:
+            log = node.recorder.save(node.path)
+            node.get_logger().info(f"{len(log)} samples, {log.duration:.3g} s, written: {node.path}")
+        finally:
+            node.destroy_node()
+            rclpy.try_shutdown()
     return 0

@@ -18,6 +18,7 @@ from inertica.benchmark.plain import PlainSettings, Recorded
 from inertica.documents import typed, unknown_keys
 from inertica.errors import FileError, InputError, nearest
 from inertica.robot.yamlfile import read_yaml
+from inertica.writing import write_whole
 
 MANIFEST = Path(__file__).with_name("logs.yaml")
 """The one that is used unless another is named."""
@@ -101,7 +102,7 @@ class Record:
         if not lines:
             return model
         card = folder / f"{self.name}.yaml"
-        card.write_text("\n".join([f"model: {model}", *lines, ""]), encoding="utf-8")
+        write_whole(card, "\n".join([f"model: {model}", *lines, ""]))
         return card
 
     @property

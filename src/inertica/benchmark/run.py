@@ -86,6 +86,8 @@ def benchmark(
     everything = records(Path(data), Path(manifest))
     wanted = _chosen(only, [r.name for r in everything], "record")
     used = [PROGRAMS[name] for name in _chosen(programs, list(PROGRAMS), "program")]
+    if not everything:
+        raise InputError(f"{manifest} names no record")
     usable = tuple(r for r in everything if r.name in wanted and available(r))
     if not usable:
         raise InputError(

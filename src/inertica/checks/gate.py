@@ -94,6 +94,9 @@ def _delay(description: Description, logs: Sequence[Log], base: BaseModel, probl
 def admitted(description: Description, logs: Sequence[Log], *, force: bool = False, base: BaseModel | None = None) -> Report:
     """The report of logs that may be fitted; raises `CheckError` with the reasons when there is a problem and no force.
 
+    A torque that is nothing beside the weight of the links is a wrong unit whatever the user says: no fit could be made of it.
+
+
     Args:
         description: the robot.
         logs: to be fitted.
@@ -105,6 +108,8 @@ def admitted(description: Description, logs: Sequence[Log], *, force: bool = Fal
         text = "without a recorded position nothing of the log can be held against the model"
         return Report(description.name, names, (Finding("position", "not testable", text),))
     report = checked(description, logs, quick=True, base=base)
+    if report.of("torque size"):
+        raise CheckError(report)
     # how short is too short depends on the fit, which says so itself
     if not force and any(f.name != "length" for f in report.problems):
         raise CheckError(report)
@@ -118,4 +123,5 @@ def reasons(report: Report) -> str:
         f"{f'{f.log}: ' if several and f.log else ''}{f.name}: {f.text}" + (f" -> {f.advice}" if f.advice else "")
         for f in report.problems
     ]
-    return f"the check of the log found a problem. {'. '.join(sentences)}. Mend the log or the card, or use the option force"
+    force = "" if report.of("torque size") else ", or use the option force"
+    return f"the check of the log found a problem. {'. '.join(sentences)}. Mend the log or the card{force}"

@@ -93,16 +93,16 @@ def hypotheses(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
         robot: whose log it should be.
         moving: (n,) joints that move.
     """
-    yield from _signs(robot.n, moving)
-    yield from _orders(robot.n)
+    yield from _signs(robot, moving)
+    yield from _orders(robot)
     yield from _zeros(robot, moving)
     yield from _units(robot)
     yield from _mounts(robot)
 
 
-def _signs(n: int, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
-    everything = tuple(range(n))
-    for j in range(n):
+def _signs(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
+    n, everything = robot.n, tuple(range(robot.driven))
+    for j in everything:
         one, name = _one(n, j, -1.0), f"joint {j + 1}"
         yield Hypothesis(
             "joint signs", f"the torque of {name} counts the other way round", (j,), gain=one,
@@ -117,20 +117,21 @@ def _signs(n: int, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
                 "joint signs", f"position and torque of {name} count the other way round", (j,), turn=one, gain=one,
                 advice=f"change the sign of position and torque of {name}, or turn its axis about in the model",
             )  # fmt: skip
-    if n > 1:
+    if len(everything) > 1:
         yield Hypothesis(
-            "joint signs", "all torques count the other way round", everything, gain=(-1.0,) * n,
+            "joint signs", "all torques count the other way round", everything, gain=_driven(robot, -1.0),
             advice="change the sign of the torques (they may be those of the load on the drive)",
         )  # fmt: skip
 
 
-def _orders(n: int) -> Iterator[Hypothesis]:
+def _orders(robot: Robot) -> Iterator[Hypothesis]:
+    n, of_base = robot.driven, tuple(range(robot.driven, robot.n))
     for a, b in combinations(range(n), 2):
-        order = list(range(n))
+        order = list(range(robot.n))
         order[a], order[b] = b, a
         yield from _order(tuple(order), (a, b), f"{a + 1} and {b + 1} are swapped")
     if n > 3:
-        yield from _order(tuple(reversed(range(n))), tuple(range(n)), f"1 to {n} come in reverse order")
+        yield from _order((*reversed(range(n)), *of_base), tuple(range(n)), f"1 to {n} come in reverse order")
 
 
 def _order(order: tuple[int, ...], joints: tuple[int, ...], words: str) -> Iterator[Hypothesis]:
@@ -143,7 +144,7 @@ def _order(order: tuple[int, ...], joints: tuple[int, ...], words: str) -> Itera
 
 
 def _zeros(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
-    for j, joint in enumerate(robot.joints):
+    for j, joint in enumerate(robot.joints[: robot.driven]):
         if joint.prismatic:
             continue
         for quarter, words in ((1, "90 degrees too low"), (-1, "90 degrees too high"), (2, "180 degrees off")):
@@ -156,9 +157,9 @@ def _zeros(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
 
 
 def _units(robot: Robot) -> Iterator[Hypothesis]:
-    n, everything = robot.n, tuple(range(robot.n))
-    slides = tuple(j for j, joint in enumerate(robot.joints) if joint.prismatic)
-    turns = tuple(1.0 if joint.prismatic else math.pi / 180.0 for joint in robot.joints)
+    n, everything = robot.n, tuple(range(robot.driven))
+    slides = tuple(j for j in everything if robot.joints[j].prismatic)
+    turns = tuple(1.0 if j in slides or j not in everything else math.pi / 180.0 for j in range(n))
     if any(t != 1.0 for t in turns):
         yield Hypothesis(
             "units", "positions are in degrees", everything, turn=turns,
@@ -170,7 +171,7 @@ def _units(robot: Robot) -> Iterator[Hypothesis]:
             "units", "positions of sliding joints are in mm", slides, turn=shifts,
             advice=f"state the unit in the name of the columns (q{slides[0] + 1}_mm), or convert them to m",
         )  # fmt: skip
-    if slides and len(slides) < n:
+    if slides and len(slides) < len(everything):
         yield Hypothesis(
             "units", "positions are in degrees, of sliding joints in mm", everything,
             turn=tuple(t * x for t, x in zip(turns, shifts, strict=True)),
@@ -178,10 +179,10 @@ def _units(robot: Robot) -> Iterator[Hypothesis]:
         )  # fmt: skip
     for factor, words in UNITS.items():
         yield Hypothesis(
-            "units", f"torques are in {words}", everything, gain=(factor,) * n,
+            "units", f"torques are in {words}", everything, gain=_driven(robot, factor),
             advice=f"multiply the torques by {factor:g}, or state their unit",
         )  # fmt: skip
-    for j in range(n) if n > 1 else ():
+    for j in everything if len(everything) > 1 else ():
         for factor in GAINS:
             yield Hypothesis(
                 "units", f"the torque of joint {j + 1} is {_times(factor)}", (j,), gain=_one(n, j, factor), single=True,
@@ -191,7 +192,7 @@ def _units(robot: Robot) -> Iterator[Hypothesis]:
 
 def _mounts(robot: Robot) -> Iterator[Hypothesis]:
     size = float(np.linalg.norm(robot.gravity))
-    if size == 0.0:
+    if size == 0.0 or robot.floating:  # the orientation of a floating base is measured
         return
     stated = np.array(robot.gravity) / size
     for k, name in enumerate("xyz"):
@@ -210,6 +211,11 @@ def _mounts(robot: Robot) -> Iterator[Hypothesis]:
 
 def _times(factor: float) -> str:
     return f"{1 / factor:g} times too large" if factor < 1.0 else f"{factor:g} times too small"
+
+
+def _driven(robot: Robot, factor: float) -> tuple[float, ...]:
+    """A factor on the torques of all joints that have drives."""
+    return tuple(factor if j < robot.driven else 1.0 for j in range(robot.n))
 
 
 def _one(n: int, j: int, factor: float) -> tuple[float, ...]:

@@ -70,7 +70,7 @@ INERTIAL = ("inertia", "first_moment", "mass")
 def with_friction(description: Description) -> Description:
     """The robot with viscous and Coulomb friction and an offset wherever it has none, so that these explain what they can."""
     names = set(description.layout.names)
-    lacking = [t for t in plain_friction(description.robot.n) if names.isdisjoint(p.name for p in t.parameters)]
+    lacking = [t for t in plain_friction(description.robot.driven) if names.isdisjoint(p.name for p in t.parameters)]
     return description.with_terms((*description.layout.terms, *lacking)) if lacking else description
 
 

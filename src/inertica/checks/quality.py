@@ -102,7 +102,7 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
         text = f"{usable} usable samples are too few to say anything about motion and torque"
         return [*jumps, Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
     robot = description.robot
-    dead = signal_checks.dead_channels(log)
+    dead = signal_checks.dead_channels(log, robot)
     findings = [signal_checks.sampling(log), signal_checks.gaps(log), *jumps, dead]
     if dead.numbers["empty"]:
         return findings, None

@@ -19,6 +19,8 @@ from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypothese
 from inertica.checks.plainfit import Movement
 from inertica.checks.plausible import HypothesisFit, Judge
 from inertica.checks.proof import LOST, MISSED, PERIODS, USUAL, Proof, left_out, proof
+from inertica.checks.screen import by_model
+from inertica.dynamics.arrays import is_large
 
 CLEAR = 20.0
 """Difference of scores beyond which a hypothesis counts as better or worse; twice a log probability, were the model exact.  Records
@@ -41,6 +43,9 @@ OUTSIDE = 2
 
 MOST_NAMED = 4
 
+PATIENCE = 3
+"""Fits per joint that find nothing, after which a search ends: sign, zero and exchange of every joint."""
+
 
 @dataclass(frozen=True)
 class SearchResult:
@@ -48,11 +53,13 @@ class SearchResult:
 
     Args:
         as_recorded: the fit of the log as it is.
-        tried: every hypothesis with its fit, best first.
+        tried: hypotheses with their fits, best first.
+        screened: hypotheses that were not worth a fit.
     """
 
     as_recorded: HypothesisFit
     tried: tuple[tuple[Hypothesis, HypothesisFit], ...]
+    screened: tuple[Hypothesis, ...] = ()
 
     @property
     def fault(self) -> tuple[Hypothesis, HypothesisFit] | None:
@@ -77,11 +84,26 @@ class SearchResult:
 
 
 def search(judge: Judge, moving: NDArray[np.bool_]) -> SearchResult:
-    """Fit the rows under every hypothesis; joints that do not move have no sign and no zero to tell."""
-    candidates = list(hypotheses(judge.engine.layout.robot, moving))
-    fits = [judge.fit(h) for h in candidates]
+    """Fit the rows under every hypothesis; joints that do not move have no sign and no zero to tell.
+
+    Of a large robot's, whose number grows with the square of the joints, the promising are fitted first, until `PATIENCE` per joint in
+    a row fit clearly worse than the best.
+    """
+    robot, as_recorded = judge.engine.layout.robot, judge.fit()
+    candidates = list(hypotheses(robot, moving))
+    patience = len(candidates)
+    if is_large(robot):
+        patience, candidates = PATIENCE * robot.n, by_model(judge, candidates)
+    fits: list[HypothesisFit] = []
+    best, worse = as_recorded.score, 0
+    for h in candidates:
+        if worse == patience:
+            break
+        fits.append(judge.fit(h))
+        worse = worse + 1 if fits[-1].score - h.price >= best + ALIKE else 0
+        best = min(best, fits[-1].score)
     order = np.argsort([f.score for f in fits], kind="stable")
-    return SearchResult(judge.fit(), tuple((candidates[i], fits[i]) for i in order))
+    return SearchResult(as_recorded, tuple((candidates[i], fits[i]) for i in order), tuple(candidates[len(fits) :]))
 
 
 def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> list[Finding]:
@@ -163,7 +185,7 @@ def unmoved() -> list[Finding]:
 def _untold(kind: str, searched: SearchResult, silent: Sequence[int]) -> Finding:
     """A kind of fault of which none was found: fine, or what of it the log would not show."""
     untold = [h for h in searched.untold if h.kind == kind]
-    tried = sum(h.kind == kind for h, _ in searched.tried)
+    tried = sum(h.kind == kind for h in (*(h for h, _ in searched.tried), *searched.screened))
     joints = {j for h in untold for j in h.joints} | (set(silent) if kind in ("joint signs", "encoder zeros") else set())
     numbers = {"untold": [h.text for h in untold], "tried": tried, "joints": [j + 1 for j in sorted(joints)]}
     if tried and not untold and not joints:

@@ -138,8 +138,8 @@ def _since_1970(seconds: float) -> bool:
 
 
 def beyond_numbers(log: Log) -> Finding | None:
-    """Positions and torques of sizes that no robot has and whose powers exceed what numbers can hold; None where there are none."""
-    for symbol, what in (("q", "position"), ("tau", "torque")):
+    """Positions, their targets and torques of sizes that no robot has and whose powers exceed what numbers can hold."""
+    for symbol, what in (("q", "position"), ("qr", "position target"), ("tau", "torque")):
         if symbol not in log.signals:
             continue
         size = np.abs(np.where(np.isfinite(log.signals[symbol]), log.signals[symbol], 0.0))
@@ -230,15 +230,15 @@ def _spike_heights(x: Array, outweighing: bool) -> Array:
     return np.where(alone & (height > least), height, 0.0)
 
 
-def dead_channels(log: Log) -> Finding:
-    """Channels without values or without any change."""
+def dead_channels(log: Log, robot: Robot) -> Finding:
+    """Channels without values or without any change; a floating base on which nothing acts has no torque rightly."""
     empty: list[str] = []
     constant: list[str] = []
     parked: list[str] = []
     for symbol in ("q", "dq", "tau"):
         if symbol not in log.signals:
             continue
-        for j, column in enumerate(log.signals[symbol].T):
+        for j, column in enumerate(log.signals[symbol].T[: robot.driven]):
             x = column[np.isfinite(column)]
             if len(x) < 3:
                 empty.append(f"{symbol}{j + 1}")

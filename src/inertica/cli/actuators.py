@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,14 @@ from inertica.cli.console import Answer, progress_line, table, written_to
 from inertica.cli.reading import add_reading, described
 from inertica.errors import InputError
 from inertica.estimators.actuators.values import QUANTITIES
-from inertica.numbers import NONE, number, span
+from inertica.numbers import number
+from inertica.workflow.actuators.result import UNSEEN
 from inertica.workflow.actuators.words import sentences
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.workflow.actuators.result import ActuatorsResult, Quantity
+    from inertica.workflow.actuators.result import ActuatorsResult
 
 EXAMPLES = """\
 inertica actuators dog.urdf air.csv --kp 40 --kd 1 --validate other.csv
@@ -33,7 +35,7 @@ inertica actuators arm.urdf run.csv.gz --links 6 --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument(
         "logs", metavar="LOG", nargs="+", help="commands and positions; FILE@t0:t1 takes a slice; all enter one fit"
     )
@@ -53,11 +55,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=("zero", "linear"),
         help="commands between samples: held, or in straight lines; held unless clearly worse",
     )
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write result.json and a robot card with the values")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="write result.json, actuators.yaml with the values, and report.html"
+    )
     add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    from inertica.report.actuators import write_actuators_report
     from inertica.workflow.actuators.card import write_card
     from inertica.workflow.actuators.job import actuators
 
@@ -70,12 +75,15 @@ def run(arguments: argparse.Namespace) -> Answer:
         )  # fmt: skip
     files = []
     if arguments.output is not None:
-        files = [result.save(arguments.output), write_card(result, arguments.output)]
+        folder = arguments.output
+        files = [result.save(folder), write_card(result, folder), write_actuators_report(result, folder)]
     return Answer(result.document() | {"written": [str(f) for f in files]}, lambda: text(result, files))
 
 
 def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]:
     """For people: what cannot be told first."""
+    from inertica.report.actuators import quantity_cells
+
     yield "what these logs cannot tell:" if result.confounded else "these logs determine all that was searched for"
     for sentence in sentences(result.confounded, [joint.name for joint in result.joints]):
         yield f"* {sentence}"
@@ -83,8 +91,8 @@ def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]
         yield sentence
     yield ""
     for name, kind in QUANTITIES.items():
-        rows = [[f"{k + 1} {j.name}", *_cells(getattr(j, name))] for k, j in enumerate(result.joints)]
-        if any(row[1] != NONE for row in rows):
+        rows = [[f"{k + 1} {j.name}", *quantity_cells(getattr(j, name))] for k, j in enumerate(result.joints)]
+        if kind.optional is None or any(row[-1] != UNSEEN for row in rows):
             yield table(
                 f"{kind.words} in {kind.unit}", ("joint", "value", "+-", "95 % interval", "label"), rows, right=("value", "+-")
             )
@@ -102,15 +110,14 @@ def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]
         yield written_to(files)
 
 
-def _cells(quantity: Quantity) -> list[str]:
-    interval = NONE if quantity.interval is None else span(*quantity.interval)
-    return [number(quantity.value), NONE if quantity.std is None else number(quantity.std, 2), interval, quantity.label]
-
-
 def _numbers(option: str, word: str | None) -> list[float] | None:
     if word is None:
         return None
     try:
-        return [float("nan") if part.strip() == "-" else float(part) for part in word.split(",")]
+        values = [None if part.strip() == "-" else float(part) for part in word.split(",")]
+        understood = all(x is None or isfinite(x) for x in values)
     except ValueError:
-        raise InputError(f"--{option} takes numbers separated by commas, - for one that is not known; not '{word}'") from None
+        understood = False
+    if not understood:
+        raise InputError(f"--{option} takes numbers separated by commas, - for one that is not known; not '{word}'")
+    return [nan if x is None else x for x in values]

@@ -22,12 +22,12 @@ from inertica.arrays import Array
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_stages
 from inertica.documents import plain
-from inertica.errors import InputError
 from inertica.experiment import Experiment
 from inertica.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.identify.choice import Say
+from inertica.writing import make_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -137,10 +137,7 @@ class Tour:
     def write(self, folder: Path) -> tuple[str, ...]:
         from inertica.report.report import write_report
 
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder} cannot be made: {error.strerror}") from None
+        make_folder(folder)
         names = []
         for name, log in zip(("identification", "validation"), self.logs, strict=True):
             log.save(folder / f"{name}.csv.gz")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, numbers, progress_line, table
 from inertica.cli.fitting import add_choices, settings
 from inertica.cli.identify import marked
-from inertica.cli.payload import frame
+from inertica.cli.payload import add_flange, frame
 from inertica.cli.reading import add_reading, described
 from inertica.documents import plain
 from inertica.errors import ModelWarning
@@ -41,7 +41,7 @@ inertica drive-gains arm2.urdf --unloaded a.csv --loaded b.csv --mass 2 --prior 
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("--unloaded", metavar="LOG", nargs="+", required=True, help="logs with currents i1.., without the load")
     parser.add_argument("--loaded", metavar="LOG", nargs="+", required=True, help="logs with the load")
     parser.add_argument("--mass", metavar="KG", type=float, required=True, help="of the load")
@@ -52,10 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=_numbers,
         help="its inertia about the centre of mass in kg m^2, when known",
     )
-    parser.add_argument(
-        "--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]",
-        help="frame of the load: a link of the model file, or a pose on the last link (m, and roll, pitch, yaw in rad)",
-    )  # fmt: skip
+    add_flange(parser)
     parser.add_argument(
         "--form", choices=FORMS, default="tls",
         help="tls (the default): total least squares, all error in the currents; constrained: the same with links and load that can "

@@ -58,6 +58,7 @@ inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --figure cl
 inertica excite card.yaml -o traj.yaml --obstacle box:0.2,0.6,1@0.7,0,0.5 --clearance 0.05
 inertica excite card.yaml -o traj.yaml --box=-1,-1,0,1,1,1.8 --criterion survey --k1 1 --k2 10
 inertica excite robot.urdf -o traj.yaml --samples traj.csv --slow 4
+inertica excite card.yaml -o traj.yaml --player play.py
 inertica excite card.yaml -o second.yaml --robot-from result/
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
@@ -73,6 +74,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trajectory as YAML")
     parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
     parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
+    parser.add_argument(
+        "--player",
+        metavar="PY",
+        help="also write a script that plays the motion through ros2_control or MoveIt, way to its start included",
+    )
     slow = (
         "also write a slow first pass of the same path, FACTOR times as long, to NAME-slow beside each file (4 is a good start)"
     )
@@ -103,7 +109,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     about = {"criterion": chosen.criterion, "value": chosen.value, "condition": chosen.condition, "seed": options.seed}
     if chosen.approach is not None:
         about["clearance"] = chosen.approach.distance
-    targets = Targets(arguments.output, arguments.samples, arguments.ros2)
+    targets = Targets(arguments.output, arguments.samples, arguments.ros2, arguments.player)
     files = targets.write(chosen.trajectory, description, options.rate, about)
     slow = None if arguments.slow is None else _slow_pass(made, arguments.slow)
     slow_files = []
@@ -130,18 +136,19 @@ class Targets:
     output: str
     samples: str | None
     ros2: str | None
+    player: str | None
 
     def slow(self) -> Targets:
         """The same with -slow at the end of their names."""
-        output, samples, ros2 = (
+        output, *others = (
             None if name is None else str(Path(name).with_stem(f"{Path(name).stem}-slow"))
-            for name in (self.output, self.samples, self.ros2)
+            for name in (self.output, self.samples, self.ros2, self.player)
         )
-        return Targets(str(output), samples, ros2)
+        return Targets(str(output), *others)
 
     def write(self, trajectory: Shaped, description: Description, rate: float, about: dict[str, object]) -> list[str]:
         """The names of the files that were written."""
-        from inertica.excitation import save_trajectory, write_ros2, write_samples
+        from inertica.excitation import save_trajectory, write_player, write_ros2, write_samples
 
         joints = description.robot.joint_names
         save_trajectory(trajectory, self.output, robot=description.name, joints=joints, about=about)
@@ -149,7 +156,9 @@ class Targets:
             write_samples(trajectory, self.samples, rate)
         if self.ros2:
             write_ros2(trajectory, Path(self.ros2), joints, rate)
-        return [name for name in (self.output, self.samples, self.ros2) if name]
+        if self.player:
+            write_player(trajectory, self.player, joints, rate)
+        return [name for name in (self.output, self.samples, self.ros2, self.player) if name]
 
 
 def _slow_pass(made: Excitation, factor: float) -> SlowPass:

@@ -1,5 +1,5 @@
 """Writes the values of a saved result into a copy of the model its robot was read from, with the
-trust labels as comments, or into a new MJCF file whatever the model was.  The file is read again,
+trust labels as comments, or into a new MJCF or SDFormat file whatever the model was.  The file is read again,
 checked link by link as check-model does, and its torques are compared with the result's before
 it is called written.  Friction laws that the format lacks become the closest viscous and Coulomb
 friction over the speeds of the logs; what it has no place for goes to NAME.extra.yaml beside it, a
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica export result/ --urdf identified.urdf
 inertica export result/ --mjcf identified.xml --exact-friction
+inertica export result/ --sdf identified.sdf
 inertica export result/ --yaml identified.yaml --json
 inertica export result/ --as c -o code/
 inertica export arm.urdf --as python -o code/ --parameters standard

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, progress
 from inertica.errors import InputError, ModelWarning
 from inertica.excitation.files import load_trajectory
+from inertica.numbers import whole
 from inertica.report.logs import motions_again
 from inertica.report.paper import KINDS, WIDTHS, write_figure
 from inertica.workflow.identify.result import Result
@@ -61,9 +62,9 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _integer(word: str) -> int:
-    if not word.strip().isdigit():
+    if (number := whole(word)) is None:
         raise InputError(f"--joints takes numbers of joints, as in 1,2,3, not '{word}'")
-    return int(word)
+    return number
 
 
 def _point(words: str) -> tuple[float, float, float]:

@@ -32,7 +32,7 @@ inertica fit-loop card.yaml run.csv.gz --reference traj.yaml --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded motion with reference; FILE@t0:t1 takes a slice")
     parser.add_argument("--reference", metavar="TRAJ", action="append", default=[], help="what the controller followed")
     parser.add_argument("--rate", type=float, metavar="HZ", help="control rate; that of the log by default")

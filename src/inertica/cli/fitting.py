@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """ROBOT LOG... [--validate LOG]..., and how to read them."""
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument(
         "logs", metavar="LOG", nargs="+",
         help="recorded motion; FILE@t0:t1 takes a slice, FILE+FILE joins files on their clocks; all enter one fit",

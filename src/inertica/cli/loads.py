@@ -18,9 +18,11 @@ from inertica.cli import drive_gains, payload
 from inertica.cli.console import Answer, progress_line, written_to
 from inertica.cli.fitting import add_choices, add_prior, settings
 from inertica.cli.identify import check_output
+from inertica.cli.payload import add_flange
 from inertica.cli.reading import add_reading, described
 from inertica.errors import ModelWarning
 from inertica.workflow.payload.loads import Loads, fit_loads
+from inertica.writing import make_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,9 +34,9 @@ inertica loads arm.urdf experiment.yaml --flange tool0 -o loads/ --json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="YAML file that says which log carries what")
-    parser.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the loads, as for inertica payload")
+    add_flange(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write every load into a folder of its name")
     add_prior(parser)
     add_reading(parser)
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         )
     files: list[str] = []
     if arguments.output is not None:
-        arguments.output.mkdir(parents=True, exist_ok=True)
+        make_folder(arguments.output)
         for name, load in result.loads.items():
             files += [str(f) for f in load.save(arguments.output / name)]
     sentences = [*result.fit.robot.warnings, *(result.gains.sentences if result.gains else ())]

@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from inertica import __version__
 from inertica.cli.console import collected_warnings, complain, write
+from inertica.cli.expand import add_xacro, expand
 from inertica.cli.progress import LOUDNESS
 from inertica.errors import InerticaError, InputError, NoMemoryError, nearest
 
@@ -139,6 +140,7 @@ def _dispatch(words: list[str]) -> int:
     module = importlib.import_module(f"inertica.cli.{name.replace('-', '_')}")
     arguments = command_parser(name).checked(words[1:])
     arguments.typed = shlex.join(["inertica", *words])
+    expand(arguments)
     loudness = LOUDNESS.set("verbose" if arguments.verbose else "quiet" if arguments.quiet else "normal")
     try:
         with collected_warnings() as warnings:
@@ -164,6 +166,7 @@ def command_parser(name: str) -> Parser:
         allow_abbrev=False,
     )
     module.add(parser)
+    add_xacro(parser)
     parser.add_argument("--json", action="store_true", help="write one JSON document instead of text, also of an error")
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("--quiet", action="store_true", help="say nothing but errors; --json still writes its document")

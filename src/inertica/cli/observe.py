@@ -24,7 +24,7 @@ from inertica.documents import plain
 from inertica.logs.lines import blocks
 from inertica.numbers import number
 from inertica.workflow.identify.result import Result
-from inertica.writing import write_whole
+from inertica.writing import refuse_other_suffix, write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     from inertica.workflow.observe.contact_force import contact_point
     from inertica.workflow.observe.monitor import observer
 
+    refuse_other_suffix(arguments.output, ".csv", ".csv.gz")
     options = {
         name: getattr(arguments, name) for name in ("period", "bandwidth", "share") if getattr(arguments, name) is not None
     }
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         from inertica.workflow.observe.program import write_observer
 
         program = write_observer(monitor, arguments.program)
-    word = arguments.force or arguments.wrench
+    word = arguments.wrench if arguments.force is None else arguments.force
     point = None if word is None else contact_point(result.description.robot, word, arguments.wrench is not None)
     if arguments.log == "-":
         refuse_reading(arguments)

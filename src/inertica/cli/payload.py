@@ -57,17 +57,17 @@ inertica payload card.yaml --unloaded a.csv b.csv --loaded c.csv --flange=0,0,0.
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "robot", metavar="ROBOT", nargs="?", help="built-in name, DH YAML, URDF, MJCF or robot card; not needed with --robot-from"
+        "robot",
+        metavar="ROBOT",
+        nargs="?",
+        help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card; not needed with --robot-from",
     )
     parser.add_argument(
         "--unloaded", metavar="LOG", nargs="+", default=[], help="logs without the load; FILE@t0:t1 takes a slice"
     )
     parser.add_argument("--loaded", metavar="LOG", nargs="+", default=[], help="logs with the load")
     parser.add_argument("--robot-from", metavar="RESULT", help="result of the robot without load, instead of --unloaded")
-    parser.add_argument(
-        "--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]",
-        help="frame of the load: a link of the model file, or a pose on the last link (m, and roll, pitch, yaw in rad)",
-    )  # fmt: skip
+    add_flange(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="write payload.json, load.urdf, load.xml and controllers.txt"
     )
@@ -165,6 +165,13 @@ def sentence(snapshot: LoadSnapshot) -> str:
     p = snapshot.payload
     known = sum(label == DETERMINED for label in p.labels)
     return f"{snapshot.time:8.2f} s  {p.sentence}, {known} of 10 parameters determined"
+
+
+def add_flange(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]",
+        help="frame of the load: a link of the model file, or a pose on the last link (m, and roll, pitch, yaw in rad)",
+    )  # fmt: skip
 
 
 def frame(word: str | None) -> str | tuple[float, ...] | None:

@@ -28,7 +28,7 @@ from inertica.logs.log import Log
 from inertica.logs.mcap_write import write_joint_states
 from inertica.numbers import number
 from inertica.workflow.identify.result import Result
-from inertica.writing import write_whole
+from inertica.writing import refuse_other_suffix, write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,6 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    refuse_other_suffix(arguments.output, ".csv", ".csv.gz", ".mcap")
     with progress("predicting"):
         result = Result.load(arguments.result)
         log = seen(arguments.log, with_reading(result.description, reading_options(arguments)))

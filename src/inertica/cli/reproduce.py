@@ -37,7 +37,7 @@ inertica reproduce didim --seeds 100 --json
 inertica reproduce jaco2 --figures figures/
 inertica reproduce consistent --record tx40.csv
 inertica reproduce frisch --quick --figures figures/
-inertica reproduce survey --seeds 0 --record tx40.csv --figures figures/
+inertica reproduce survey --seeds 0 --record rv2sq=log.csv --figures figures/
 """
 
 
@@ -45,7 +45,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(STUDIES)}")
     parser.add_argument("--figures", metavar="DIR", type=Path, help="draw figures like the paper's into this folder")
     parser.add_argument(
-        "--record", metavar="LOG", help="a log of the real robot (consistent, survey), the authors' points (frisch)"
+        "--record",
+        metavar="LOG",
+        help="a log of the real robot (consistent; survey: tx40=LOG or rv2sq=LOG), a folder of five (jaco2), "
+        "the authors' points (frisch)",
     )
     parser.add_argument(
         "--seeds", type=int, help="experiments for statistics (default 20; frisch 250, survey 52, 0: its record only)"

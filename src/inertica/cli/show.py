@@ -12,14 +12,14 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.cli.console import Answer, grid, numbers, progress, table
 from inertica.errors import InputError, ModelWarning
-from inertica.identifiability.base import BaseModel, base_model
+from inertica.identifiability.base import BaseModel, Rows, base_model
 from inertica.identifiability.figure import STYLE, identifiability_map
 from inertica.numbers import number
 from inertica.robot import control, friction
@@ -43,6 +43,7 @@ EXAMPLES = """\
 inertica show arm.urdf
 inertica show arm.urdf --root base_link --tip tool0 --png map.png
 inertica show card.yaml --friction viscous,coulomb,offset --json
+inertica show walker.yaml --rows joints
 """
 
 
@@ -51,6 +52,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--friction", metavar="LIST", help=f"laws instead of the file's: {', '.join(friction.LAWS)}, or none")
     parser.add_argument("--root", metavar="LINK", help="first link of the chain, for URDF and MJCF")
     parser.add_argument("--tip", metavar="LINK", help="last link of the chain, for URDF and MJCF")
+    parser.add_argument(
+        "--rows", choices=get_args(Rows), default="all",
+        help="what torques tell: of a floating base alone (forces on it), of its joints alone, or all together",
+    )  # fmt: skip
     parser.add_argument("--png", metavar="FILE", type=Path, help="write the identifiability map as a figure")
 
 
@@ -61,7 +66,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.friction is not None:
         robot = with_friction(robot, arguments.friction)
     with progress(f"finding the base parameters of {robot.name}"):
-        view = RobotView(robot, base_model(robot.layout))
+        view = RobotView(robot, base_model(robot.layout, rows=arguments.rows))
         for sentence in view.base.warnings:
             warnings.warn(ModelWarning(sentence), stacklevel=1)
         document = view.document()
@@ -92,11 +97,11 @@ def with_friction(robot: Description, laws: str) -> Description:
     if not names:
         raise InputError(f"--friction names no law; choose from {', '.join(friction.LAWS)}, or none")
     if names == ["auto"]:
-        terms = default_friction(robot.robot.n)
+        terms = default_friction(robot.robot.driven)
     elif names == ["none"]:
         terms = ()
     else:
-        terms = tuple(friction.law(name, joint, robot.robot) for joint in range(robot.robot.n) for name in names)
+        terms = tuple(friction.law(name, joint, robot.robot) for joint in range(robot.robot.driven) for name in names)
     layout = apply_options(Options(friction=terms, friction_stated=True), robot.layout)
     return replace(robot, layout=layout, prior=robot.prior.on(layout), friction_stated=names != ["auto"])
 
@@ -135,9 +140,10 @@ class RobotView:
         limits = robot.robot.limits
         return {
             "name": robot.name,
-            "joints": [_joint_entry(robot, j) for j in range(robot.robot.n)],
+            "joints": [_joint_entry(robot, j) for j in range(robot.robot.driven)],
+            "floating": robot.robot.floating,
             "gravity": robot.robot.gravity,
-            "limits": {key: getattr(limits, key) for key in LIMIT_KEYS},
+            "limits": {key: getattr(limits, key)[: robot.robot.driven] for key in LIMIT_KEYS},
             "terms": [_term_entry(robot, term) for term, _ in layout.drives],
             "parameter_count": layout.size,
             "parameters": [
@@ -159,7 +165,14 @@ class RobotView:
         from rich.text import Text
 
         robot, layout = self.robot, self.robot.layout
-        yield Text(f"{robot.name}: {robot.robot.n} joints, {layout.size} standard and {self.base.rank} base parameters", "bold")
+        joints = f"{robot.robot.driven} joints{' on a floating base' * robot.robot.floating}"
+        rows = {
+            None: "",
+            robot.robot.driven: f" by the wrench on {robot.robot.joints[-1].link} alone",
+            0: " by joint torques alone",
+        }
+        by_rows = rows[self.base.states.rows[0] if self.base.states.rows else None]
+        yield Text(f"{robot.name}: {joints}, {layout.size} standard and {self.base.rank} base parameters{by_rows}", "bold")
         yield f"gravity {numbers(robot.robot.gravity)} m/s^2; values: {robot.prior.origin}\n"
         yield self._geometry()
         yield self._limits()
@@ -172,7 +185,7 @@ class RobotView:
             yield f"note: {note}"
 
     def _geometry(self) -> RenderableType:
-        joints = self.robot.robot.joints
+        joints = self.robot.robot.joints[: self.robot.robot.driven]
         arms = any(any(joint.arm) for joint in joints)
         columns = ["", "joint", "type", "parent", "axis", "position (m)", "rotation rpy (deg)", *(["arm (m)"] if arms else [])]
         rows = []
@@ -186,14 +199,14 @@ class RobotView:
         limits = self.robot.robot.limits
         rows = [
             [joint.name, *(number(getattr(limits, key)[j], 5) for key in LIMIT_KEYS), f"{joint.unit}, s, {joint.effort_unit}"]
-            for j, joint in enumerate(self.robot.robot.joints)
+            for j, joint in enumerate(self.robot.robot.joints[: self.robot.robot.driven])
         ]
         return table("limits (- where none is stated)", ("joint", *LIMIT_KEYS, "units"), rows, right=LIMIT_KEYS)
 
     def _terms(self) -> RenderableType:
         """One row per joint or per term of several joints; joints with the same terms share a row."""
         rows: dict[str, list[str]] = {}
-        for j, joint in enumerate(self.robot.robot.joints):
+        for j, joint in enumerate(self.robot.robot.joints[: self.robot.robot.driven]):
             words = [_term_text(term, j + 1) for term, _ in self.robot.layout.drives if term.joint == j]
             rows.setdefault(", ".join(words) or "none", []).append(joint.name)
         several = [["several joints", _term_text(term)] for term, _ in self.robot.layout.drives if term.joint is None]
@@ -221,11 +234,12 @@ class RobotView:
 
         classes, layout = self.base.classes(), self.base.layout
         rows, extra = layout.cells()
-        kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
+        kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows.values() for kind in row)]))
         body: list[list[RenderableType]] = []
-        for i, (joint, row) in enumerate(zip(layout.robot.joints, rows, strict=True), 1):
+        for j, row in rows.items():
             marks = [_mark(classes[row[kind]]) if kind in row else Text("") for kind in kinds]
-            body.append([Text(f"{i} {joint.link}", no_wrap=True, overflow="ellipsis"), *marks])
+            name = f"{layout.robot.number(j)} {layout.robot.joints[j].link}"
+            body.append([Text(name, no_wrap=True, overflow="ellipsis"), *marks])
         out = grid(("link", *kinds), body)
         out.columns[0].max_width = 24
         for column in out.columns[1:]:

@@ -51,7 +51,7 @@ AROUND = 8
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF, SDFormat or robot card")
     parser.add_argument("log", metavar="LOG", help="a log to replay; - for lines from stdin")
     parser.add_argument("--speed", type=float, metavar="X", help="times real time; as fast as it goes by default")
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="of the log between estimates (default 1 s)")

@@ -42,7 +42,7 @@ Scalars = Mapping[str, Sequence[Scalar]]
 
 def is_large(robot: Robot) -> bool:
     """Whether loops over bodies are better than straight-line code."""
-    return sum(len(robot.ancestors(j)) for j in range(robot.n)) > LARGE
+    return sum(len(robot.ancestors(j)) for j in robot.links) > LARGE
 
 
 class ArraySamples:
@@ -138,7 +138,7 @@ class ArrayRegressor:
         zero, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
         wrenches = recursions.unit_wrenches(at, x.get("dq", zero), x.get("ddq", zero), x.get("gravity", robot.gravity))
         pending: list[list[tuple[NDArray[np.intp], Array]]] = [[] for _ in range(robot.n)]
-        for joint in range(robot.n - 1, -1, -1):
+        for joint in reversed(robot.order):
             of_link = _filled(wrenches[joint], (count, 10, 6))
             for number in self._bodies[joint]:
                 (_, where), A = layout.bodies[number], self._equations.to_link[number]

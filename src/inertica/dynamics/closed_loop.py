@@ -119,14 +119,10 @@ class ClosedLoop:
                 out["q_before"] = measured
             if self.noisy:
                 out["q_measured"] = measured
-            out |= {f"memory {m}": [] for m in law.memory} | {"tau": []}
-            for i in range(n):
-                reference = {name: x[f"reference {name}"][i] for name in law.references}
-                gain, memory = {name: x[name][i] for name in law.gains}, {m: x[f"memory {m}"][i] for m in law.memory}
-                tau, memory = law.torque(reference, measured[i], velocity[i], gain, memory, dt)
-                for name, value in {"tau": tau, **{f"memory {m}": v for m, v in memory.items()}}.items():
-                    out[name].append(value)
-            return out
+            reference = {name: x[f"reference {name}"] for name in law.references}
+            gain, memory = {name: x[name] for name in law.gains}, {m: x[f"memory {m}"] for m in law.memory}
+            tau, after = law.torques(reference, measured, velocity, gain, memory, dt)
+            return out | {f"memory {m}": after[m] for m in law.memory} | {"tau": tau}
 
         inputs: dict[str, int | Input] = {**self._sensed(n), "dq": n, "dt": 1}
         if self.difference:

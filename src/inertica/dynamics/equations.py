@@ -43,7 +43,7 @@ class Equations:
         for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
             for i in range(n):
                 block = links[i][10 * body.link : 10 * body.link + 10]
-                Y[i][where] = block if A is None else [_combine(A[:, k], block) for k in range(10)]
+                Y[i][where] = block if A is None else [weighted_sum(A[:, k], block) for k in range(10)]
         for joint, k, value in self.term_entries(q, dq, ddq, shapes):
             Y[joint][k] = value
         return Y
@@ -56,11 +56,20 @@ class Equations:
                     yield joint, k, value
 
     def inverse_dynamics(
-        self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()
+        self,
+        q: Vector,
+        dq: Vector,
+        ddq: Vector,
+        chi: Vector,
+        shapes: Vector,
+        memory: Vector = (),
+        *,
+        sliding: Vector | None = None,
     ) -> list[Scalar]:
-        """Joint torques of a motion."""
+        """Joint torques of a motion; terms see the velocities `sliding` where these are stated."""
         tau = recursions.inverse_dynamics(recursions.poses(self.robot, q), dq, ddq, self.link_inertia(chi), self.robot.gravity)
-        return [a + b for a, b in zip(tau, self._term_torques(q, dq, ddq, chi, shapes, memory), strict=True)]
+        terms = self._term_torques(q, dq if sliding is None else sliding, ddq, chi, shapes, memory)
+        return [a + b for a, b in zip(tau, terms, strict=True)]
 
     def mass_matrix(self, q: Vector, chi: Vector, shapes: Vector) -> list[list[Scalar]]:
         """M(q), symmetric, terms included."""
@@ -85,7 +94,9 @@ class Equations:
     ) -> list[Scalar]:
         """ddq = M^-1 (tau - h)"""
         h = self.bias(q, dq, chi, shapes, memory)
-        return recursions.solve_positive(self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)])
+        M, rest, order = self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)], self.robot.order
+        x = recursions.solve_positive([[M[i][j] for j in order] for i in order], [rest[i] for i in order])
+        return [x[order.index(i)] for i in range(len(order))]
 
     def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: Scalar) -> list[Scalar]:
         """Inner states of terms one step later."""
@@ -97,7 +108,7 @@ class Equations:
         out: list[list[Scalar]] = [[0.0] * 10 for _ in range(self.robot.n)]
         for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
             body_chi = list(chi[where])
-            in_link_frame = body_chi if A is None else [_combine(row, body_chi) for row in A]
+            in_link_frame = body_chi if A is None else [weighted_sum(row, body_chi) for row in A]
             out[body.link] = recursions.add(out[body.link], in_link_frame)
         return out
 
@@ -193,7 +204,8 @@ def plain_regressor(
     return out
 
 
-def _combine(weights: np.ndarray, values: Vector) -> Scalar:
+def weighted_sum(weights: np.ndarray, values: Sequence[Scalar]) -> Scalar:
+    """Sum of scalars of any type with these weights."""
     total: Scalar = 0.0
     for w, v in zip(weights, values, strict=True):
         # skips structural zeros, so that no product with zero reaches the graph

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from inertica.robot.control import Named as Named
-from inertica.robot.control import Torque as Torque
+from inertica.dynamics.equations import Equations
+from inertica.robot.control import Torques as Torques
+from inertica.robot.control import Vectors as Vectors
+from inertica.robot.layout import Layout
 from inertica.scalars import Scalar, clip
+
+Joints = Sequence[Scalar]
 
 
 class Law(Protocol):
-    """A diagonal control law.
+    """A control law of a robot.
 
     Attributes:
         gains: names of the gains, each one value per joint.
@@ -26,8 +31,8 @@ class Law(Protocol):
     @property
     def memory(self) -> tuple[str, ...]: ...
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
-        """Torque from reference and measured motion."""
+    def torques(self, reference: Vectors, q: Joints, dq: Joints, gain: Vectors, memory: Vectors, dt: Scalar) -> Torques:
+        """Torques from reference and measured motion, and the inner states one step later."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,8 @@ class TorqueDriven:
     references: ClassVar[tuple[str, ...]] = ("tau",)
     memory: ClassVar[tuple[str, ...]] = ()
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
-        return reference["tau"], {}
+    def torques(self, reference: Vectors, q: Joints, dq: Joints, gain: Vectors, memory: Vectors, dt: Scalar) -> Torques:
+        return list(reference["tau"]), {}
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,29 @@ class _Wrapper:
 
 
 @dataclass(frozen=True)
+class ByModel(_Wrapper):
+    """A law that commands accelerations, made torques by the model of the robot that the controller has; friction of the model acts at
+    the velocity of the reference.
+
+    Args:
+        law: with dq among its references.
+        layout: of that model.
+        values: of its parameters.
+        shapes: of its nonlinear ones.
+    """
+
+    layout: Layout
+    values: tuple[float, ...]
+    shapes: tuple[float, ...] = ()
+
+    def torques(self, reference: Vectors, q: Joints, dq: Joints, gain: Vectors, memory: Vectors, dt: Scalar) -> Torques:
+        acceleration, after = self.law.torques(reference, q, dq, gain, memory, dt)
+        model = Equations(self.layout)
+        model.require_linear("a model in the controller")
+        return model.inverse_dynamics(q, dq, acceleration, self.values, self.shapes, sliding=reference["dq"]), after
+
+
+@dataclass(frozen=True)
 class FeedForward(_Wrapper):
     """The torque of another law plus a given torque signal."""
 
@@ -69,9 +97,9 @@ class FeedForward(_Wrapper):
     def references(self) -> tuple[str, ...]:
         return (*self.law.references, "tau")
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
-        tau, after = self.law.torque(reference, q, dq, gain, memory, dt)
-        return tau + reference["tau"], after
+    def torques(self, reference: Vectors, q: Joints, dq: Joints, gain: Vectors, memory: Vectors, dt: Scalar) -> Torques:
+        tau, after = self.law.torques(reference, q, dq, gain, memory, dt)
+        return [a + b for a, b in zip(tau, reference["tau"], strict=True)], after
 
 
 @dataclass(frozen=True)
@@ -82,9 +110,9 @@ class Saturated(_Wrapper):
     def gains(self) -> tuple[str, ...]:
         return (*self.law.gains, "limit")
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
-        tau, after = self.law.torque(reference, q, dq, gain, memory, dt)
-        return clip(tau, 0.0 - gain["limit"], gain["limit"]), after
+    def torques(self, reference: Vectors, q: Joints, dq: Joints, gain: Vectors, memory: Vectors, dt: Scalar) -> Torques:
+        tau, after = self.law.torques(reference, q, dq, gain, memory, dt)
+        return [clip(t, 0.0 - limit, limit) for t, limit in zip(tau, gain["limit"], strict=True)], after
 
 
 @dataclass(frozen=True)
@@ -107,9 +135,10 @@ class Recorded(_Wrapper):
     def references(self) -> tuple[str, ...]:
         return (*self.law.references, *self.SEEN)
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+    def torques(self, reference: Vectors, q: Joints, dq: Joints, gain: Vectors, memory: Vectors, dt: Scalar) -> Torques:
         seen, hidden, seen_before, hidden_before = (reference[name] for name in self.SEEN)
-        position = seen + hidden * q
+        position = [s + h * x for s, h, x in zip(seen, hidden, q, strict=True)]
         if self.difference:
-            dq = (position - (seen_before + hidden_before * (q - dt * dq))) / dt
-        return self.law.torque(reference, position, dq, gain, memory, dt)
+            before = [s + h * (x - dt * v) for s, h, x, v in zip(seen_before, hidden_before, q, dq, strict=True)]
+            dq = [(x - b) / dt for x, b in zip(position, before, strict=True)]
+        return self.law.torques(reference, position, dq, gain, memory, dt)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from inertica.robot.model import Joint, Robot
+from inertica.robot.model import Joint, Robot, outwards
 from inertica.scalars import Scalar, cos, sin
 
 Vector: TypeAlias = Sequence[Scalar]
@@ -69,10 +69,10 @@ def motions(poses: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> 
     """From the base outwards: how every link moves."""
     # a base that accelerates against gravity gives the torques of a robot at rest in the field
     base = LinkMotion(ZERO, ZERO, scale(-1.0, gravity), (ZERO, ZERO, ZERO))
-    out: list[LinkMotion] = []
-    for pose, rate, acceleration in zip(poses, dq, ddq, strict=True):
-        joint = pose.joint
-        parent = out[joint.parent] if joint.parent >= 0 else base
+    out: dict[int, LinkMotion] = {-1: base}
+    for i in outwards([pose.joint for pose in poses]):
+        pose, joint, rate, acceleration = poses[i], poses[i].joint, dq[i], ddq[i]
+        parent = out[joint.parent]
         w, dw = pose.to_child(parent.w), pose.to_child(parent.dw)
         a = pose.to_child(add(parent.a, times(parent.U, pose.point())))
         if joint.prismatic:
@@ -82,8 +82,8 @@ def motions(poses: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> 
             dw = add(dw, add(scale(acceleration, joint.axis), scale(rate, cross(w, joint.axis))))
             w = add(w, scale(rate, joint.axis))
         U = _acceleration_matrix(w, dw)
-        out.append(LinkMotion(w, dw, add(a, times(U, joint.arm)), U))
-    return out
+        out[i] = LinkMotion(w, dw, add(a, times(U, joint.arm)), U)
+    return [out[i] for i in range(len(poses))]
 
 
 def inverse_dynamics(at: Sequence[Pose], dq: Vector, ddq: Vector, inertia: Sequence[Vector], gravity: Vector) -> list[Scalar]:
@@ -91,7 +91,7 @@ def inverse_dynamics(at: Sequence[Pose], dq: Vector, ddq: Vector, inertia: Seque
     moving = motions(at, dq, ddq, gravity)
     carried = [_wrench(m, chi) for m, chi in zip(moving, inertia, strict=True)]
     tau: list[Scalar] = [0.0] * len(at)
-    for i in range(len(at) - 1, -1, -1):
+    for i in reversed(outwards([pose.joint for pose in at])):
         force, moment = _wrench_at_joint(at[i].joint, *carried[i])
         tau[i] = _axis_component(at[i].joint, force, moment)
         parent = at[i].joint.parent
@@ -126,7 +126,7 @@ def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scal
     n = len(at)
     M: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     composite = [list(chi) for chi in inertia]
-    for j in range(n - 1, -1, -1):
+    for j in reversed(outwards([pose.joint for pose in at])):
         force, moment = _wrench_at_joint(at[j].joint, *_unit_acceleration(at[j].joint, composite[j]))
         i = j
         while True:

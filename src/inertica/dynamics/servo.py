@@ -2,13 +2,14 @@
 
     M(q) (v+ - v) = h (tau + f - h(q, v)),      q+ = q + h (v + v+) / 2
     tau = clip(kp (u - zero - q) + kd (du - v) + feed-forward, +-limit)
-    f   = -viscous v - coulomb Sgn(v+)
+    f   = -viscous v - level Sgn(v+),      level = coulomb [+ stribeck exp(-(v / stribeck speed)^2) + load |h(q, v)|]
 
 Positions and velocities in tau and in viscous friction are the means of both ends of the step (the implicit midpoint rule), so that
 gains far too large for an explicit method do not make a simulation diverge: a search for parameters passes through many.  Inertia and
-gravity are those of the middle of the step, and so are centrifugal forces, whose velocity is extrapolated from the last two.  Sgn is
-the set-valued sign: a joint that friction can hold stays where it is.  Which joints stick and which drives are saturated is found by
-Newton's method on the piecewise linear equation for v+, beginning with what held in the step before.
+gravity are those of the middle of the step, and so are centrifugal forces and the level of dry friction, whose velocity is
+extrapolated from the last two.  Sgn is the set-valued sign: a joint that friction can hold stays where it is.  Which joints stick and
+which drives are saturated is found by Newton's method on the piecewise linear equation for v+, beginning with what held in the step
+before.
 
 The map from one step to the next is continuous and piecewise smooth in state and parameters, reversals included: the derivative of the
 kernel (`kernels.with_rates`) is the derivative of the simulated motion, without jumps at switching instants.
@@ -28,9 +29,12 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics import recursions
 from inertica.dynamics.kernels import Array, Input, Kernel, Loop, LoopFunction, Reference, Runs, Symbols, Target, traced
 from inertica.robot.model import Robot
-from inertica.scalars import Scalar, absolute, sign
+from inertica.scalars import Scalar, absolute, exp, sign
 
-COEFFICIENTS = ("armature", "viscous", "coulomb", "zero", "kp", "kd", "limit")
+RICHER = ("stribeck", "stribeck speed", "load")
+"""Coefficients of dry friction that is no constant."""
+
+COEFFICIENTS = ("armature", "viscous", "coulomb", "zero", "kp", "kd", "limit", *RICHER)
 """Fields of one number per joint that a run has for itself."""
 
 LEAD = "lead"
@@ -85,10 +89,12 @@ class ServoLoop:
     Args:
         velocity: velocity targets are commanded, too.
         torque: so are feed-forward torques.
+        richer: dry friction depends on speed and load.
     """
 
     velocity: bool = False
     torque: bool = False
+    richer: bool = False
 
     @property
     def signals(self) -> tuple[str, ...]:
@@ -96,7 +102,7 @@ class ServoLoop:
         return ("q", *(("dq",) if self.velocity else ()), *(("tau",) if self.torque else ()))
 
     def described(self, robot: Robot) -> Loop:
-        """The step as kernels: begin finds inertia, gravity and commands, forward the velocity at the end of the step."""
+        """The step as kernels: begin finds inertia, gravity, commands and dry friction, forward the velocity at the end."""
         recorded = ("q",)
         return Loop(self._begin(robot), self._forward(robot.n), (_advance(robot.n),), recorded)
 
@@ -125,14 +131,22 @@ class ServoLoop:
             if self.torque:
                 push = [p + t for p, t in zip(push, command["tau"], strict=True)]
             lower = [M[i][k] for i in range(n) for k in range(i + 1)]
-            return {"inertia": lower, "bias": bias, "push": push}
+            level = list(x["coulomb"])
+            if self.richer:
+                slow = [exp(-((v / s) * (v / s))) for v, s in zip(middle, x["stribeck speed"], strict=True)]
+                level = [
+                    c + more * near + share * absolute(b)
+                    for c, more, near, share, b in zip(level, x["stribeck"], slow, x["load"], bias, strict=True)
+                ]
+            return {"inertia": lower, "bias": bias, "push": push, "level": level}
 
         commands = {
             f"{what} {s}": Reference(n, (2 * k + part) * n)
             for k, s in enumerate(self.signals)
             for part, what in enumerate(("command", "slope"))
         }
-        sizes = dict.fromkeys(("q", "dq", "dq before", "armature", "zero", "kp", *(("kd",) if self.velocity else ()), LEAD), n)
+        per_joint = ("q", "dq", "dq before", "armature", "coulomb", "zero", "kp", LEAD)
+        sizes = dict.fromkeys((*per_joint, *(("kd",) if self.velocity else ()), *(RICHER if self.richer else ())), n)
         inputs: dict[str, int | Input] = {**sizes, "links": 10 * n, "dt": 1, **commands}
         return traced("begin", inputs, begin)
 
@@ -152,13 +166,13 @@ class ServoLoop:
                     hold = stuck * x["hold"][i]
                     A[i][i] = A[i][i] + (0.5 * h) * x["viscous"][i] + (free * h) * soft[i] + hold
                     b[i] = b[i] + (free * h) * (x["push"][i] - soft[i] * v[i]) + (h * x["limit"][i]) * saturated[i]
-                    b[i] = b[i] + hold * x["keep"][i] * v[i] - (h * x["coulomb"][i]) * sliding[i]
+                    b[i] = b[i] + hold * x["keep"][i] * v[i] - (h * x["level"][i]) * sliding[i]
                 after = recursions.solve_positive(A, b)
                 for i in range(n):
                     wanted = x["push"][i] - soft[i] * (v[i] + after[i])
                     saturated[i] = _beyond(wanted, x["limit"][i])
                     held = x["hold"][i] * (after[i] - x["keep"][i] * v[i])
-                    most = h * x["coulomb"][i]
+                    most = h * x["level"][i]
                     stuck = 1.0 - absolute(sliding[i])
                     now = stuck * held + most * sliding[i]
                     # towards what would hold the joint by as much as its inertia asks for: a joint that reverses sticks first
@@ -170,7 +184,7 @@ class ServoLoop:
             "bias",
             "push",
             "viscous",
-            "coulomb",
+            "level",
             "kp",
             "kd",
             "limit",
@@ -207,7 +221,7 @@ def _advance(n: int) -> Kernel:
     return traced("advance", {"q": n, "dq": n, "dq after": n, "dt": 1}, advance)
 
 
-MOVING = ("q", "dq", "dq before", "inertia", "bias", "push", "dq after", "links", LEAD, *COEFFICIENTS)
+MOVING = ("q", "dq", "dq before", "inertia", "bias", "push", "level", "dq after", "links", LEAD, *COEFFICIENTS)
 """Fields that have a rate in derivatives."""
 
 

@@ -21,6 +21,7 @@ from inertica.estimators.closed_loop.start import FORMER_STARTS, STARTS
 from inertica.estimators.consistent.strategy import Consistent, Solver
 from inertica.estimators.iteration import StepTolerance, Stop
 from inertica.estimators.registry import METHODS
+from inertica.numbers import whole
 from inertica.physical.priors import Entropic, Riemannian
 
 SWITCH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
@@ -184,9 +185,9 @@ def _number(name: str, word: str) -> float:
 
 
 def _whole(name: str, word: str) -> int:
-    if not word.isdecimal():
+    if (number := whole(word)) is None:
         raise InputError(f"the option '{name}' takes a whole number, not '{word}'")
-    return int(word)
+    return number
 
 
 def _switch(name: str, word: str) -> bool:

@@ -9,6 +9,7 @@ from inertica.excitation.criteria import FrischCost as FrischCost, SmallestSingu
 from inertica.excitation.files import TrajectoryFile as TrajectoryFile, catalog_trajectory as catalog_trajectory
 from inertica.excitation.files import load_trajectory as load_trajectory, read_trajectory as read_trajectory
 from inertica.excitation.files import save_trajectory as save_trajectory, write_ros2 as write_ros2
+from inertica.excitation.player import write_player as write_player
 from inertica.excitation.fourier import Fourier as Fourier, FourierBlend as FourierBlend
 from inertica.excitation.multisine import Multisine as Multisine
 from inertica.excitation.optimal import Design as Design, DesignOptions as DesignOptions, Violation as Violation

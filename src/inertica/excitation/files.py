@@ -150,6 +150,12 @@ def write_ros2(trajectory: Trajectory, path: str | Path, joints: Sequence[str], 
     Examples:
         >>> ia.write_ros2(ia.load_trajectory("traj.yaml"), "points.yaml", joints=("pan", "lift", "elbow"), rate=50)
     """
+    document = joint_trajectory(trajectory, joints, rate)
+    write_whole(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=10_000))
+
+
+def joint_trajectory(trajectory: Trajectory, joints: Sequence[str], rate: float) -> dict[str, Any]:
+    """Samples as the fields of a `trajectory_msgs/msg/JointTrajectory`."""
     if len(joints) != trajectory.n:
         raise InputError(f"{len(joints)} joint names for a motion of {trajectory.n} joints")
     t = sample_times(trajectory, rate)
@@ -158,8 +164,7 @@ def write_ros2(trajectory: Trajectory, path: str | Path, joints: Sequence[str], 
         for x, q, dq, ddq in zip(t.tolist(), *(s.tolist() for s in trajectory(t)), strict=True)
     ]
     header = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
-    document = {"header": header, "joint_names": list(joints), "points": points}
-    write_whole(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=10_000))
+    return {"header": header, "joint_names": list(joints), "points": points}
 
 
 def _stamp(seconds: float) -> dict[str, int]:

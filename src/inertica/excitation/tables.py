@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from inertica.errors import FileError
 from inertica.excitation.sampled import Sampled
 from inertica.excitation.trajectory import Array, Trajectory
+from inertica.numbers import whole
 from inertica.robot.yamlfile import read_text
 from inertica.writing import write_whole
 
@@ -81,8 +82,8 @@ def _columns(path: str | Path, names: list[str]) -> dict[str, list[int]]:
         match = _NAME.match(name)
         if name == "t" and place_of_t is None:
             place_of_t = at
-        elif match and int(match[2]) not in columns[match[1]]:
-            columns[match[1]][int(match[2])] = at
+        elif match and (number := whole(match[2])) is not None and number not in columns[match[1]]:
+            columns[match[1]][number] = at
         else:
             problem = f"column '{name}' is not one of t, q1..qn, dq1..dqn, ddq1..ddqn, or stands there twice"
             raise FileError(path, problem, 1, at + 1)

@@ -113,7 +113,7 @@ class Experiment:
         period = self._steps_per_period(trajectory)
         repeats = period is not None and steps > period  # then one period is worked out, feed-forward included
         samples = trajectory(np.arange(period if repeats and period else steps + 1) * self.loop.dt)
-        out = self.loop.followed(samples, self.description.prior)
+        out = self.loop.followed(samples)
         return {name: x[np.arange(steps + 1) % len(x)] for name, x in out.items()} if repeats else out
 
     def _steps_per_period(self, trajectory: Trajectory) -> int | None:

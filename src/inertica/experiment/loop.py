@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import FeedForward, Law, Saturated
+from inertica.dynamics.laws import ByModel, FeedForward, Law, Saturated
 from inertica.errors import InputError, nearest
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
@@ -25,16 +25,17 @@ class ControlLoop:
 
     Args:
         law: a name of `robot.control.LAWS`: `pd` (survey, eq. 16), `pid` with anti-windup, `cascade` (DIDIM paper, eq. 53),
-            `cascade-pi`, whose velocity loop has an integral.
+            `cascade-pi`, whose velocity loop has an integral, `computed-torque`, which has a model of the robot in it.
         rate: control steps per second.
         gains: name -> one value per joint, joint side: kp, kd; ki, windup for pid; kp, kv for cascade, with ki, windup for cascade-pi.
         saturation: largest torque per joint; None for none.
         drive_gains: torque per unit of current, per joint; 1 when the robot commands torque.
-        feedforward: adds the torque of the reference motion, computed with the prior parameters.
+        feedforward: adds the torque of the reference motion, computed by the controller's model.
         difference_velocity: the law sees the difference of measured positions instead of the true velocity; None: exactly when
             the position is noisy.
         limits: references are kept inside position and velocity limits.
         tuned_for: (n,) inertia per joint that the gains were chosen for, where that is stated.
+        model: values of the robot that the controller computes with, where it does.
     """
 
     law: str
@@ -46,6 +47,7 @@ class ControlLoop:
     difference_velocity: bool | None = None
     limits: Limits | None = None
     tuned_for: Array | None = None
+    model: Parameters | None = None
 
     def __post_init__(self) -> None:
         if self.law not in LAWS:
@@ -56,6 +58,8 @@ class ControlLoop:
         missing = [name for name in needed if name not in self.gains]
         if missing:
             raise InputError(f"the control law '{self.law}' needs the gain '{missing[0]}'; it takes {', '.join(needed)}")
+        if self.feedforward and LAWS[self.law].commands_acceleration:
+            raise InputError(f"the control law '{self.law}' has the model's torque in it; feeding it forward would add it twice")
 
     @classmethod
     def of(cls, description: Description) -> ControlLoop:
@@ -77,6 +81,7 @@ class ControlLoop:
             {"difference": True, "true": False}.get(str(stated.get("velocity"))),
             description.robot.limits,
             np.array(stated["tuned_for"], float) if "tuned_for" in stated else None,
+            description.controller_values,
         )
 
     @property
@@ -87,6 +92,9 @@ class ControlLoop:
     def compiled_law(self) -> Law:
         """The law as it is traced into the simulation."""
         law: Law = LAWS[self.law]()
+        if LAWS[self.law].commands_acceleration:
+            model = self._model
+            law = ByModel(law, model.layout, tuple(model.values.tolist()), tuple(model.shapes.tolist()))
         if self.feedforward:
             law = FeedForward(law)
         return law if self.saturation is None else Saturated(law)
@@ -106,20 +114,28 @@ class ControlLoop:
         velocity = np.array(self.limits.velocity)
         return np.clip(q, self.limits.lower, self.limits.upper), np.clip(dq, -velocity, velocity)
 
-    def followed(self, motion: Iterable[ArrayLike], prior: Parameters | None) -> dict[str, Array]:
+    @property
+    def follows_acceleration(self) -> bool:
+        """Whether the acceleration of the reference matters."""
+        return self.feedforward or "ddq" in LAWS[self.law].references
+
+    @property
+    def _model(self) -> Parameters:
+        if self.model is None:
+            raise InputError(f"the controller computes torques ({self.law}) by a model of the robot, and none was given")
+        return self.model
+
+    def followed(self, motion: Iterable[ArrayLike]) -> dict[str, Array]:
         """What the controller follows of a motion: kept inside the limits, with the torque that is fed forward if there is one.
 
         Args:
             motion: q, dq, ddq, (T, n) each.
-            prior: whose torque is fed forward.
         """
         q, dq, ddq = (np.asarray(x) for x in motion)
         q, dq = self.clipped(q, dq)
-        if not self.feedforward:
-            return {"q": q, "dq": dq}
-        if prior is None:
-            raise InputError("the loop feeds forward the torque of the prior parameters, and no prior was given")
-        return {"q": q, "dq": dq, "tau": Engine(prior.layout, threads=1).inverse_dynamics(q, dq, ddq, prior)}
+        if self.feedforward:
+            return {"q": q, "dq": dq, "tau": Engine(self._model.layout, threads=1).inverse_dynamics(q, dq, ddq, self._model)}
+        return {"q": q, "dq": dq} | ({"ddq": ddq} if self.follows_acceleration else {})
 
 
 def _motor_side_gain(stated: Mapping[str, Any]) -> Array | None:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.arrays import Array
+from inertica.arrays import Array, Mask
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log
 from inertica.preprocessing.motion import Motion
-from inertica.robot.layout import Parameters
 
 Steps = NDArray[np.int64]
 
@@ -85,9 +84,7 @@ class Track:
         return cls(reference, dt, keep, np.searchsorted(keep, left), np.searchsorted(keep, right), share, start)
 
     @classmethod
-    def along(
-        cls, log: Log, instants: Array, loop: ControlLoop, trajectory: Trajectory | None, prior: Parameters | None
-    ) -> Track:
+    def along(cls, log: Log, instants: Array, loop: ControlLoop, trajectory: Trajectory | None) -> Track:
         """Of a log, read off at these instants; the first control step is the log's first usable sample.
 
         Args:
@@ -95,7 +92,6 @@ class Track:
             instants: (N,) of its running time (`Log.running`).
             loop: that followed.
             trajectory: what it followed.
-            prior: whose torque it feeds forward, if it does.
         """
         start = float(log.running[~log.mask & np.isfinite(log.t)][0])
         at = (instants - start) * loop.rate
@@ -104,8 +100,10 @@ class Track:
         exact = bool(np.abs(at - near).max() < ON_STEP)
         left = (near if exact else np.floor(at)).astype(np.int64)
         times: Array = start + np.arange(steps, dtype=float) * loop.dt
-        samples = _from_log(log, times, loop.feedforward) if trajectory is None else trajectory(log.breaks.recorded(times))
-        reference = _followed(loop, samples, prior)
+        samples = (
+            _from_log(log, times, loop.follows_acceleration) if trajectory is None else trajectory(log.breaks.recorded(times))
+        )
+        reference = _followed(loop, samples)
         begin = reference["q"][0], reference["dq"][0]
         if exact:
             return cls.between(reference, loop.dt, left, start=begin)
@@ -137,12 +135,12 @@ _FOLLOWED: list[tuple[ControlLoop, tuple[Array, ...], dict[str, Array]]] = []
 MAX_CACHED = 4
 
 
-def _followed(loop: ControlLoop, samples: tuple[Array, ...], prior: Parameters | None) -> dict[str, Array]:
+def _followed(loop: ControlLoop, samples: tuple[Array, ...]) -> dict[str, Array]:
     """`ControlLoop.followed`, once for all fits to one reference: their simulations are then known to follow the same."""
     for loop_of, motion, reference in _FOLLOWED:
         if loop_of is loop and len(motion) == len(samples) and all(a is b for a, b in zip(motion, samples, strict=True)):
             return reference
-    reference = loop.followed(samples, prior)
+    reference = loop.followed(samples)
     if not loop.feedforward and not any(x.flags.writeable for x in samples):
         for signal in reference.values():
             signal.setflags(write=False)
@@ -150,14 +148,20 @@ def _followed(loop: ControlLoop, samples: tuple[Array, ...], prior: Parameters |
     return reference
 
 
-def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:
-    """q, dq, ddq of the reference at control times, from the reference columns of the log; ddq is zero unless asked for."""
-    from scipy.interpolate import CubicSpline
-
+def reference_samples(log: Log) -> tuple[Mask, Array]:
+    """(N,) samples that have a reference, and the (N, n) reference positions."""
     qr = log.need("qr")
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
     if np.count_nonzero(use) < 4:
         raise InputError(f"{log.origin} has fewer than four samples of the reference")
+    return use, qr
+
+
+def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:
+    """q, dq, ddq of the reference at control times, from the reference columns of the log; ddq is zero unless asked for."""
+    from scipy.interpolate import CubicSpline
+
+    use, qr = reference_samples(log)
     curve = CubicSpline(log.running[use], qr[use])
     rates, order = curve, 1
     if "dqr" in log.signals and np.isfinite(log.signals["dqr"][use]).all():

@@ -23,7 +23,7 @@ def tuned(description: Description, loop: Mapping[str, Any]) -> dict[str, Any]:
     """The loop with gains for `wn` (rad/s) and `zeta` (1 when not stated) where no gain is stated.
 
     With the largest inertia J that joint j feels in random poses: kp = J wn^2, kd = 2 zeta J wn for pd and pid;
-    kp = wn / (2 zeta), kv = 2 zeta J wn for cascade (DIDIM paper, VI.A).
+    kp = wn / (2 zeta), kv = 2 zeta J wn for cascade (DIDIM paper, VI.A); kp = wn^2, kd = 2 zeta wn for computed-torque.
 
     Args:
         description: the robot, with its limits and the values of its file.
@@ -31,13 +31,16 @@ def tuned(description: Description, loop: Mapping[str, Any]) -> dict[str, Any]:
     """
     if "wn" not in loop or {"kp", "kd", "kv"} & set(loop):
         return dict(loop)
-    if str(loop["law"]).lower() not in ("pd", "pid", "cascade"):
+    law = str(loop["law"]).lower()
+    if law not in ("pd", "pid", "cascade", "computed-torque"):
         raise InputError(f"gains of the law '{loop['law']}' do not follow from wn and zeta; state them")
     n = description.robot.n
     wn = np.broadcast_to(np.asarray(loop["wn"], float), (n,))
     zeta = np.broadcast_to(np.asarray(loop.get("zeta", 1.0), float), (n,))
     if not (np.all(wn > 0.0) and np.all(zeta > 0.0)):
         raise InputError("wn and zeta of the loop should be greater than zero")
+    if law == "computed-torque":
+        return {**loop, "kp": list(wn**2), "kd": list(2.0 * zeta * wn)}
     least, most = _inertia(description)
     rate = float(loop.get("rate", np.inf))
     fast = 2.0 * zeta * wn * most / least * SLOWEST
@@ -48,7 +51,7 @@ def tuned(description: Description, loop: Mapping[str, Any]) -> dict[str, Any]:
             f"{wn[j]:g} rad/s needs a control rate of {fast[j]:.0f} Hz there; lower wn for it, or raise the rate",
             joint=description.robot.joint_names[j],
         )
-    if str(loop["law"]).lower() == "cascade":
+    if law == "cascade":
         return {**loop, "kp": list(wn / (2.0 * zeta)), "kv": list(2.0 * zeta * most * wn)}
     return {**loop, "kp": list(most * wn**2), "kd": list(2.0 * zeta * most * wn)}
 

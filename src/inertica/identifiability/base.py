@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ from inertica.identifiability import relations
 from inertica.identifiability.states import States, random_states
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
-from inertica.robot.model import Joint
+from inertica.robot.model import Joint, Robot
 from inertica.robot.natural import NaturalUnits
 from inertica.threads import one_thread
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from inertica.dynamics.kernels import Target
 
 Indices = NDArray[np.intp]
+
+Rows = Literal["all", "base", "joints"]
 
 ZERO_COLUMN = 1e-12
 """A column of a body or of its weight, times its parameter's natural unit, below this fraction of the largest is a structural zero."""
@@ -202,20 +204,29 @@ def engine(base: BaseModel, threads: int | None = None, target: Target | None = 
     return Engine(base.layout, Reduction(tuple(int(columns[i]) for i in order), matrix[order]), threads, target)
 
 
-def base_model(layout: Layout, *, states: States | None = None, seed: int = 0) -> BaseModel:
+def base_model(layout: Layout, *, states: States | None = None, seed: int = 0, rows: Rows = "all") -> BaseModel:
     """The base model of a robot, decided on random states.
 
     Args:
         layout: robot and terms.
         states: to decide on; random ones when not given.
         seed: of the random states.
+        rows: by the torques of all joints, of a floating base (the forces on it) or of the joints it carries.
 
     Examples:
         >>> base = ia.base_model(ia.load("tx40").layout)
         >>> base.rank
         52
     """
-    return _decided(layout, random_states(layout, seed=seed) if states is None else states)
+    at = random_states(layout, seed=seed) if states is None else states
+    return _decided(layout, at if rows == "all" else replace(at, rows=rows_of(layout.robot, rows)))
+
+
+def rows_of(robot: Robot, rows: Rows) -> tuple[int, ...]:
+    """The joints among which a robot's floating base is told from what it carries."""
+    if not robot.floating and rows != "all":
+        raise InputError(f"{robot.name} has no floating base whose rows could be told from those of its joints")
+    return tuple({"all": range(robot.n), "base": range(robot.driven, robot.n), "joints": range(robot.driven)}[rows])
 
 
 def base_model_along(layout: Layout, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> BaseModel:
@@ -240,6 +251,7 @@ def triangle(layout: Layout, states: States) -> Array:
     for start in range(0, len(states), CHUNK):
         part = slice(start, start + CHUNK)
         Y = regressor(layout, states.q[part], states.dq[part], states.ddq[part])
+        Y = Y if states.rows is None else Y[:, list(states.rows)]
         R = np.asarray(np.linalg.qr(np.concatenate([R, Y.reshape(-1, layout.size)]), mode="r"))
     if not np.isfinite(R).all():
         bad = next(name for name, column in zip(layout.names, R.T, strict=True) if not np.isfinite(column).all())
@@ -335,7 +347,7 @@ def elimination_order(layout: Layout) -> list[int]:
     """
     rank_of = np.zeros(layout.size, int)
     for body, where in layout.bodies:
-        is_link = body.suffix == str(body.link + 1)
+        is_link = body.suffix == layout.robot.number(body.link)
         preferred = _preferred(layout.robot.joints[body.link])
         rank_of[where] = [int(name in preferred) if is_link else 2 for name in inertia.NAMES]
     return sorted(range(layout.size), key=lambda k: (rank_of[k], k))

@@ -38,7 +38,7 @@ def identifiability_map(model: BaseModel, width: float = WIDTH) -> Figure:
     from matplotlib.figure import Figure  # drawn without pyplot, so no display is needed
 
     rows, extra = model.layout.cells()
-    kinds = list(dict.fromkeys([*NAMES, *sorted({kind for row in rows for kind in row}, key=_drive_order)]))
+    kinds = list(dict.fromkeys([*NAMES, *sorted({kind for row in rows.values() for kind in row}, key=_drive_order)]))
     labels = _labels(model.layout)
     margin = 0.055 * _FONT / 6.5 * max(len(label) for label in labels) + 0.12
     cell = (width - margin) / len(kinds)
@@ -48,7 +48,7 @@ def identifiability_map(model: BaseModel, width: float = WIDTH) -> Figure:
     figure = Figure(figsize=(width, height), dpi=200)
     axes = figure.add_axes((margin / width, 0.38 / height, 1.0 - (margin + 0.03) / width, cell * lines / height))
     classes = model.classes()
-    for i, row in enumerate(rows):
+    for i, row in enumerate(rows.values()):
         for kind, name in row.items():
             _cell(axes, kinds.index(kind), i, 1.0, classes[name])
     _strip(axes, extra, classes, len(rows) + 1.2, kinds)

@@ -36,11 +36,12 @@ _OPEN = {False: 2.0 * math.pi, True: 5.0}  # span when there are no limits
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Positions, velocities and accelerations, each (N, n)."""
+    """Positions, velocities and accelerations, each (N, n), and the joints whose torque is looked at; all by default."""
 
     q: Array
     dq: Array
     ddq: Array
+    rows: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.q)
@@ -55,14 +56,14 @@ class States:
                 raise InputError(f"{name_of}: {name} should have shape (N, {n}) like the others and N > 0, got {x.shape}")
             if not np.isfinite(x).all():
                 raise InputError(f"{name_of}: {name} contains values that are not finite; mask those samples first")
-        return cls(*signals)
+        return cls(signals[0], signals[1], signals[2])
 
     def thinned(self, most: int) -> States:
         """At most that many states, evenly picked."""
         if len(self) <= most:
             return self
         pick = np.linspace(0, len(self) - 1, most).round().astype(int)
-        return States(self.q[pick], self.dq[pick], self.ddq[pick])
+        return States(self.q[pick], self.dq[pick], self.ddq[pick], self.rows)
 
 
 def random_states(layout: Layout, count: int = COUNT, seed: int = 0) -> States:

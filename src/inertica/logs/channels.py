@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from inertica.errors import FileError
+from inertica.errors import FileError, Fix
 from inertica.logs.names import (
     Header,
     Meaning,
@@ -24,9 +24,10 @@ from inertica.logs.readers.options import ColumnMap
 from inertica.logs.readers.table import Table
 from inertica.logs.units import SIGNALS
 
-HOW = (
+COLUMNS = Fix(
+    "columns",
     'say in the card which columns they are, for example columns: {t: stamp, q: "position_{}", tau: "effort_{}"}, or on the command '
-    "line: --columns 't=stamp,q=position_{},tau=effort_{}'"
+    "line: --columns 't=stamp,q=position_{},tau=effort_{}'",
 )
 
 
@@ -149,9 +150,8 @@ def find_clock(table: Table, stated: ColumnMap) -> Header | None:
     clocks = exact or clocks
     if len(clocks) > 1:
         names = ", ".join(f"'{c.text}'" for c in clocks)
-        raise FileError(
-            table.path, f"has {len(clocks)} clocks: {names}; say in the card which one counts: columns: {{t: {clocks[0].name}}}"
-        )
+        fix = Fix("columns", f"say in the card which one counts: columns: {{t: {clocks[0].name}}}")
+        raise FileError(table.path, f"has {len(clocks)} clocks: {names}", fix=fix)
     return clocks[0] if clocks else None
 
 
@@ -198,7 +198,10 @@ def _names_of_file(table: Table, names: tuple[str, ...]) -> tuple[tuple[str, ...
     raise FileError(
         table.path,
         f"names {len(table.joints)} joints ({', '.join(table.joints)}), none of which is among the {len(names)} of the robot "
-        f"({', '.join(names)}); state which of them these are, in this order: --log-joints A,B,.. or, in a card, log_joints: [A, B]",
+        f"({', '.join(names)})",
+        fix=Fix(
+            "log_joints", "state which of them these are, in this order: --log-joints A,B,.. or, in a card, log_joints: [A, B]"
+        ),
     )
 
 
@@ -260,7 +263,7 @@ def _resolve(matches: list[_Found]) -> tuple[list[_Found], list[str]]:
         f for f in matches if not f.meaning.doubtful or (f.meaning.doubtful in symbols and f.meaning.symbol not in symbols)
     ]
     left = [f.header.text for f in matches if f not in certain]
-    text = f"{left[0]} and the like may be desired positions or velocities and were not used; {HOW}" if left else ""
+    text = f"{left[0]} and the like may be desired positions or velocities and were not used; {COLUMNS.words}" if left else ""
     return certain, [text] if text else []
 
 
@@ -275,9 +278,8 @@ def _numbered_names(table: Table, matches: list[_Found], signals: Mapping[str, t
         numbers = [f.meaning.number for f in matches if f.meaning.number is not None]
         n = max(numbers) - min(*numbers, 1) + 1 if numbers else 0
         if n > len(table.columns):
-            raise FileError(
-                table.path, f"numbers joints up to {max(numbers)} but has {len(table.columns)} columns: {table.shown()}; {HOW}"
-            )
+            problem = f"numbers joints up to {max(numbers)} but has {len(table.columns)} columns: {table.shown()}"
+            raise FileError(table.path, problem, fix=COLUMNS)
     return tuple(f"joint_{j + 1}" for j in range(n))
 
 
@@ -309,7 +311,8 @@ def _by_number(table: Table, matches: list[_Found], names: tuple[str, ...]) -> d
         if joint >= len(names):
             raise FileError(
                 table.path,
-                f"the column '{f.header.text}' belongs to joint number {joint + 1}, but there are {len(names)} joints; {HOW}",
+                f"the column '{f.header.text}' belongs to joint number {joint + 1}, but there are {len(names)} joints",
+                fix=COLUMNS,
             )
         _put(table, rows.setdefault(f.meaning.symbol, [None] * len(names)), joint, f)
     return {symbol: tuple(row) for symbol, row in rows.items()}
@@ -321,8 +324,9 @@ def _put(table: Table, row: list[Header | None], joint: int, match: _Found) -> N
         kind = SIGNALS[match.meaning.symbol].kind
         raise FileError(
             table.path,
-            f"both '{other.text}' and '{match.header.text}' look like the {kind} of joint {joint + 1}; {HOW}",
+            f"both '{other.text}' and '{match.header.text}' look like the {kind} of joint {joint + 1}",
             joint=joint + 1,
+            fix=COLUMNS,
         )
     row[joint] = match.header
 
@@ -334,7 +338,8 @@ def _check_any(table: Table, signals: Mapping[str, tuple[Header | None, ...]], n
     hint = "" if unnamed else f"; the robot's joints are {', '.join(names)}"
     raise FileError(
         table.path,
-        f"no column is recognised as a joint's position, torque or current; the file has: {table.shown()}{hint}; {HOW}",
+        f"no column is recognised as a joint's position, torque or current; the file has: {table.shown()}{hint}",
+        fix=COLUMNS,
     )
 
 

@@ -14,13 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.arrays import Array, Mask
 from inertica.display import html_table, line, paragraph, titled
-from inertica.errors import FileError, InputError, nearest
+from inertica.errors import FileError, Fix, InputError, nearest
 from inertica.frames import Tabular
 from inertica.logs.breaks import Breaks
 from inertica.logs.noise import position_noise, quantisation_step, repeated_rows
 from inertica.logs.readers.table import SIMULATED
 from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
+
+GAINS = Fix(
+    "torque",
+    "state what they are worth in the card: torque: {from: current, gain: [N m per A of each joint]}; `inertica drive-gains` finds "
+    "the gains with a load of known mass",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +202,10 @@ class Log(Tabular):
         """A signal that must be there."""
         if symbol not in self.signals:
             if symbol == "tau" and "i" in self.signals:
-                raise InputError(
-                    f"{self.origin} has currents (i) and no torque; state what they are worth in the card: torque: {{from: current, "
-                    "gain: [N m per A of each joint]}; `inertica drive-gains` finds the gains with a load of known mass"
-                )
+                raise InputError(f"{self.origin} has currents (i) and no torque", fix=GAINS)
             raise InputError(
-                f"{self.origin} has no {SIGNALS[symbol].kind} ({symbol}), only {', '.join(self.signals)}; "
-                f'if it is there under another name, say so in the card: columns: {{{symbol}: "NAME_{{}}"}}'
+                f"{self.origin} has no {SIGNALS[symbol].kind} ({symbol}), only {', '.join(self.signals)}",
+                fix=Fix("columns", f'if it is there under another name, say so in the card: columns: {{{symbol}: "NAME_{{}}"}}'),
             )
         return self.signals[symbol]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError, InputError
+from inertica.errors import FileError, Fix, InputError
 from inertica.escape import one_line
 from inertica.logs.channels import ChannelSelection, select
 from inertica.logs.clock import Clock, read_clock
@@ -18,6 +18,7 @@ from inertica.logs.clock_unit import unit_by_velocity
 from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
 from inertica.logs.even import evened
+from inertica.logs.floating import read_base
 from inertica.logs.joined import joined, split_files
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
@@ -29,6 +30,7 @@ from inertica.logs.slices import split_slice
 from inertica.logs.stamps import with_whole_stamps
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
+from inertica.robot.settings import is_of_base
 
 _NEEDED = ("q", "dq", "theta", "dtheta", "tau", "taum", "i")
 """Signals whose missing values mask a sample; references and accelerations are extras."""
@@ -76,10 +78,12 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:
     """The log of a table."""
-    selection = select(table, options.joints, options.column_map, description.source.movable if description else ())
+    stated_joints = {symbol: name for symbol, name in options.column_map.items() if not is_of_base(symbol)}
+    selection = select(table, options.joints, stated_joints, description.source.movable if description else ())
     units = options.units or {}
-    prismatic = [joint.prismatic for joint in description.robot.joints] if description else [False] * len(selection.joints)
-    names = description.robot.joint_names if description else selection.joints
+    driven = description.robot.driven if description else len(selection.joints)
+    prismatic = [joint.prismatic for joint in description.robot.joints[:driven]] if description else [False] * driven
+    names = description.robot.joint_names[:driven] if description else selection.joints
     recorded, channels = _signals(table, selection, prismatic, units)
     clock = _clock(table, selection, recorded, units.get("t", ""), options.rate)
     side = "joint" if options.side is None and _simulated(table) else options.side
@@ -89,12 +93,18 @@ def _assemble(table: Table, description: Description | None, options: ReadOption
     far = _far(signals, names, prismatic)
     used = {h.text for row in selection.signals.values() for h in row if h}
     others = elsewhere(table, used, description) if description else []
+    masks = {**table.masks, **clock.masks, **missing}
+    if description is not None and description.robot.floating:
+        stated = {symbol: str(name) for symbol, name in options.column_map.items() if is_of_base(symbol)}
+        base = read_base(table, description, stated, clock.t, signals.get("q", np.zeros((table.rows, driven))))
+        signals, names = base.joined(signals), description.robot.joint_names
+        masks, notes = {**masks, **base.masks}, [*notes, *base.notes]
     return Log(
         t=clock.t,
         signals=signals,
         joints=tuple(names),
         channels=channels,
-        masks={**table.masks, **clock.masks, **missing},
+        masks=masks,
         origin=Origin(
             path=table.path,
             format=table.format,
@@ -142,8 +152,12 @@ def _counted(table: Table, rate: float | None) -> Clock:
     if rate is None:
         raise FileError(
             table.path,
-            f"no column is recognised as the clock; the file has: {table.shown()}; name it in the card (columns: {{t: NAME}}) or, "
-            "if the file has none, state the sampling rate: --rate 1000 on the command line, rate: 1000 in the card",
+            f"no column is recognised as the clock; the file has: {table.shown()}",
+            fix=Fix(
+                "rate",
+                "name it in the card (columns: {t: NAME}) or, if the file has none, state the sampling rate: --rate 1000 on the "
+                "command line, rate: 1000 in the card",
+            ),
         )
     if not 0.0 < rate < np.inf:
         raise InputError(f"the rate should be a number of Hz greater than zero, not {rate:g}")

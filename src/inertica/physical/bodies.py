@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.arrays import Array
+from inertica.dynamics.equations import weighted_sum
 from inertica.errors import InputError
 from inertica.physical.constraints import MARGIN, SIGN_MARGIN
 from inertica.physical.pseudo import PSEUDO, svec
@@ -80,7 +81,7 @@ class BodyCoordinates(ABC):
             for i in range(4):
                 K[5 * i] = K[5 * i] + self.margin
             ten = to_ten(size.pseudo) @ svec(0.5 * (basis + basis.transpose(0, 2, 1))).T
-            out[where] = [combined(row, K) for row in ten]
+            out[where] = [weighted_sum(row, K) for row in ten]
         return [float(self.reference.values[k]) if not self.reference.free[k] else x for k, x in enumerate(out)]
 
     @property
@@ -124,12 +125,3 @@ class BodyCoordinates(ABC):
 def to_ten(root: Array) -> Array:
     """(10, 10) from svec of a scaled pseudo-inertia to the ten parameters."""
     return np.asarray(np.linalg.inv(svec(root @ PSEUDO @ root).T), float)
-
-
-def combined(weights: Array, values: Sequence[Scalar]) -> Scalar:
-    """Sum of scalars of any type with these weights."""
-    total: Scalar = 0.0
-    for w, v in zip(weights, values, strict=True):
-        if w:
-            total = total + float(w) * v
-    return total

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.arrays import Array
+from inertica.dynamics.equations import weighted_sum
 from inertica.errors import InputError
-from inertica.physical.bodies import BodyCoordinates, combined, to_ten
+from inertica.physical.bodies import BodyCoordinates, to_ten
 from inertica.physical.cone import ConeSolution, Metric, Program
 from inertica.physical.constraints import slack
 from inertica.physical.fit import Fit
@@ -58,7 +59,7 @@ class LogCholesky(BodyCoordinates):
         H: list[list[Scalar]] = [[0.0] * 4 for _ in range(4)]
         for value, i, j in zip(theta, *_LOW, strict=True):
             H[i][j] = exp(value) if i == j else value
-        return [combined(np.ones(4), [H[i][k] * H[j][k] for k in range(4)]) for i in range(4) for j in range(4)]
+        return [weighted_sum(np.ones(4), [H[i][k] * H[j][k] for k in range(4)]) for i in range(4) for j in range(4)]
 
     def _coordinate(self, part: float) -> float:
         return float(np.log(part) if self.log else np.sqrt(part))

@@ -225,7 +225,7 @@ class Barrier:
                     H[np.ix_(c, c)] += curve
         return g, H
 
-    def rows(self, x: Array) -> tuple[Array, Array]:
+    def local_squares(self, x: Array) -> tuple[Array, Array]:
         """(m, k) and (m,): to second order around x the value is |rows d + right|^2 and a constant, d the change of x."""
         s = self.F @ x + self.f
         blocks, right = [self.F / s[:, None]], [-np.ones(len(s))]

@@ -31,7 +31,7 @@ def distorted(parameters: Parameters, rng: np.random.Generator, share: float = S
     """
     layout, chi = parameters.layout, np.array(parameters.values, float)
     out = chi * (1.0 + share * rng.standard_normal(len(chi)))
-    for where in [layout.link(j) for j in range(layout.robot.n)]:
+    for where in [layout.link(j) for j in layout.robot.links]:
         if _possible(chi[where]):
             out[where] = _still_possible(chi[where], share, rng)
     fixed = [k for k, p in enumerate(layout.parameters) if p.fixed]

@@ -54,14 +54,13 @@ def usable_prior(description: Description) -> tuple[Parameters, str | None]:
     if not unusable:
         return prior, None
     values = np.array(prior.values)
-    ends, thinnest = link_ends(description.robot), THINNEST * _size(description.robot)
-    capsules = [capsule(end, thinnest) for end in ends]
-    stated = [j for j in range(description.robot.n) if j not in unusable]
-    factor = sum(prior.link(j)[9] for j in stated) / sum(capsules[j][9] for j in stated) if stated else 1.0
+    rods = capsules(description.robot)
+    stated = [j for j in description.robot.links if j not in unusable]
+    factor = sum(prior.link(j)[9] for j in stated) / sum(rods[j][9] for j in stated) if stated else 1.0
     for j in unusable:
-        values[layout.link(j)] = factor * capsules[j]
-    names = ", ".join(str(j + 1) for j in unusable)
-    every = len(unusable) == description.robot.n
+        values[layout.link(j)] = factor * rods[j]
+    names = ", ".join(description.robot.number(j) for j in unusable)
+    every = len(unusable) == len(description.robot.links)
     why = "the model says nothing usable about masses"
     if not every:
         why = f"the model says nothing usable about the mass of link {names}"
@@ -130,6 +129,11 @@ def _size(robot: Robot) -> float:
     return longest_link(robot) or 1.0
 
 
+def capsules(robot: Robot) -> list[Array]:
+    """Ten parameters per link, if all were capsules of one density."""
+    return [capsule(ends, THINNEST * _size(robot)) for ends in link_ends(robot)]
+
+
 def capsule(ends: Array, thinnest: float) -> Array:
     """Ten parameters of a solid rod of round section between two points (2, 3), its ends rounded into the volume.
 
@@ -153,9 +157,9 @@ def capsule(ends: Array, thinnest: float) -> Array:
 
 def _unusable(prior: Parameters) -> list[int]:
     """Links (0-based) without values, or all when every link is the same placeholder."""
-    links = [prior.link(j) for j in range(prior.layout.robot.n)]
-    empty = [j for j, ten in enumerate(links) if not np.any(ten) or ten[9] <= 0.0]
-    return list(range(len(links))) if placeholder(prior.layout, links) else empty
+    links = {j: prior.link(j) for j in prior.layout.robot.links}
+    empty = [j for j, ten in links.items() if not np.any(ten) or ten[9] <= 0.0]
+    return list(links) if placeholder(prior.layout, list(links.values())) else empty
 
 
 def placeholder(layout: Layout, links: list[Array]) -> bool:

@@ -143,9 +143,9 @@ class _Path:
         return float(miss @ miss) + heavy * self.penalty.value(self.program.chi(x)) + weight * barrier
 
     def _step(self, x: Array, heavy: float, weight: float) -> _Step:
-        pulls, pull = self.penalty.rows(self.program.chi(x))
+        pulls, pull = self.penalty.local_squares(self.program.chi(x))
         pulls = np.sqrt(heavy) * pulls[:, self.program.free] * self.program.scale
-        walls, wall = self.barrier.rows(x)
+        walls, wall = self.barrier.local_squares(x)
         smooth, root = np.vstack([self.A, pulls]), np.sqrt(weight)
         right = np.concatenate([self.A @ x - self.z, np.sqrt(heavy) * pull, root * wall])
         p = self.N @ _least_squares(np.vstack([smooth, root * walls]) @ self.N, -right)

@@ -180,9 +180,9 @@ def mass_summary(
         body, before = inertia.to_com(parameters.link(j)), inertia.to_com(prior.link(j))
         com, prior_com = (b.com if b.mass > 0.0 else np.full(3, np.nan) for b in (body, before))
         model = before.mass if known and before.mass > 0.0 and j not in unstated else float("nan")
-        where = layout.link(j).start + 9
+        interval = ends[layout.link(j).start + 9] if j in layout.robot.links else np.full(2, np.nan)
         away = float("nan") if hulls.get(j) is None else _outside(hulls[j], com)
-        links.append(LinkMass(f"link {j + 1}", body.mass, model, ends[where], com, prior_com, away))
+        links.append(LinkMass(f"link {layout.robot.number(j)}", body.mass, model, interval, com, prior_com, away))
     total, prior_total = sum(k.mass for k in links), sum(k.prior for k in links if k.prior > 0.0) or float("nan")
     guesses = None if known else [float(prior.link(j)[9]) for j in range(layout.robot.n)]
     doubts = [
@@ -190,6 +190,11 @@ def mass_summary(
         *_odd_centres(links, parameters, hulls, known),
     ]
     return MassSummary(tuple(links), total, prior_total, prior.origin, tuple(doubts))
+
+
+def _key(link: LinkMass) -> str:
+    """What a card calls a link under `constraints`."""
+    return link.name.removeprefix("link ")
 
 
 def _mass_doubts(links: list[LinkMass], prior_total: float) -> list[MassDoubt]:
@@ -201,7 +206,7 @@ def _mass_doubts(links: list[LinkMass], prior_total: float) -> list[MassDoubt]:
         if low > MASS_FACTOR * link.prior or high < link.prior / MASS_FACTOR:
             why = f"and the data exclude the model's ({low:.3g} to {high:.3g} kg): is the model of this robot?"
         else:
-            settle = f"constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
+            settle = f"constraints: links: {{{_key(link)}: {{mass: [least, most]}}}}"
             why = f"and the data do not decide: state {settle}"
         sentence = f"{link.name} comes out at {link.mass:.3g} kg, the model has {link.prior:.3g} kg, {why}"
         out.append(MassDoubt(Implausibility.LINK_MASS, (k + 1,), link.ratio, MASS_FACTOR, sentence))
@@ -222,7 +227,7 @@ def _heavy_links(links: list[LinkMass], guesses: list[float]) -> list[MassDoubt]
         if link.mass > HEAVY * guess > 0.0 and not link.interval[0] > HEAVY * guess:
             sentence = (
                 f"{link.name} comes out at {link.mass:.3g} kg, by its length some {guess:.2g} kg would be usual, and the data do not "
-                f"decide: state constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
+                f"decide: state constraints: links: {{{_key(link)}: {{mass: [least, most]}}}}"
             )
             out.append(MassDoubt(Implausibility.HEAVY_LINK, (k + 1,), link.mass / guess, HEAVY, sentence))
     return out
@@ -236,7 +241,7 @@ def _odd_centres(links: list[LinkMass], parameters: Parameters, hulls: Mapping[i
         return MassDoubt(Implausibility.CENTRE, (k + 1,), distance / most, 1.0, sentence)
 
     for k, link in enumerate(links):
-        settle = f"state constraints: links: {{{k + 1}: {{com: {{box: ...}}}}}} or inside: geometry"
+        settle = f"state constraints: links: {{{_key(link)}: {{com: {{box: ...}}}}}} or inside: geometry"
         if np.isfinite(link.outside):
             if link.outside > (most := OUTSIDE * float(np.ptp(hulls[k], axis=0).max())):
                 sentence = f"the centre of mass of {link.name} lies {link.outside:.2g} m outside the link's shape; {settle}"

@@ -272,7 +272,7 @@ class ConePenalty:
             H[:, where[0] : where[-1] + 1, where[0] : where[-1] + 1] = blocks[:, body]
         return self.factor * g, self.factor * H
 
-    def rows(self, chi: Array) -> tuple[Array, Array]:
+    def local_squares(self, chi: Array) -> tuple[Array, Array]:
         """(m, P) and (m,): to second order around chi the value is |rows d + right|^2 and a constant, d the change of chi.
 
         For steps that must not square the condition number.

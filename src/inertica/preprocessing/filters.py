@@ -93,8 +93,20 @@ class Unfiltered(Filter):
         return "positions were not filtered; velocity and acceleration are repeated central differences"
 
 
+class _LowPassed(Filter):
+    """A filter that is a low-pass, with derivatives by central differences of what it leaves."""
+
+    def kinematics(self, q: Array, dt: float) -> Kinematics:
+        y = self.smoothed(q, dt)
+        dq = differentiated(y, dt)
+        return Kinematics(y, dq, differentiated(dq, dt))
+
+    @abstractmethod
+    def smoothed(self, y: Array, dt: float) -> Array: ...
+
+
 @dataclass(frozen=True)
-class Butterworth(Filter):
+class Butterworth(_LowPassed):
     """Low-pass run forward and backward, so without any delay; derivatives by central differences.
 
     Args:
@@ -104,11 +116,6 @@ class Butterworth(Filter):
 
     cutoff: float | None = None
     order: int = 4
-
-    def kinematics(self, q: Array, dt: float) -> Kinematics:
-        y = self.smoothed(q, dt)
-        dq = differentiated(y, dt)
-        return Kinematics(y, dq, differentiated(dq, dt))
 
     def smoothed(self, y: Array, dt: float) -> Array:
         design = butterworth(self.order, 2.0 * self._cutoff(dt) * dt)
@@ -136,7 +143,7 @@ class Butterworth(Filter):
 
 
 @dataclass(frozen=True)
-class Equiripple(Filter):
+class Equiripple(_LowPassed):
     """Finite impulse response of equal ripple, run forward only as in the survey's toolbox: it delays the motion.
 
     Args:
@@ -152,11 +159,6 @@ class Equiripple(Filter):
     ripple: float = 0.01
     attenuation: float = 60.0
     compensated: bool = False
-
-    def kinematics(self, q: Array, dt: float) -> Kinematics:
-        y = self.smoothed(q, dt)
-        dq = differentiated(y, dt)
-        return Kinematics(y, dq, differentiated(dq, dt))
 
     def smoothed(self, y: Array, dt: float) -> Array:
         from scipy import signal

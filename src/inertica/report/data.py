@@ -8,9 +8,13 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.preprocessing.motion import Motion
+from inertica.report.figures import thinned
 from inertica.workflow.identify.prediction import friction_only, predicted_torque
 from inertica.workflow.identify.replay import is_simulated
 from inertica.workflow.identify.result import Motions, Result
+
+POSES = 40
+"""Of a log, at which friction that depends on the load is worked out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +74,40 @@ def record(result: Result, name: str, motion: Motion) -> Record:
     )  # fmt: skip
 
 
-def friction_laws(result: Result, reach: Array) -> tuple[Array, Array]:
-    """(K, n) velocities up to `reach`, dense around zero, and the friction torque at them."""
+@dataclass(frozen=True)
+class FrictionCurves:
+    """Friction torque of every joint over its velocity.
+
+    Args:
+        dq: (K, n) velocities, dense around zero.
+        low, high: (K, n) least and largest torque over the poses of the log; the same where friction does not depend on the load.
+    """
+
+    dq: Array
+    low: Array
+    high: Array
+
+    @property
+    def law(self) -> Array:
+        """(K, n) between both."""
+        return 0.5 * (self.low + self.high)
+
+    def varies(self, j: int) -> bool:
+        """Whether the friction of a joint depends on the pose."""
+        return bool((self.high[:, j] - self.low[:, j]).max() > 1e-6 * np.abs(self.high[:, j]).max())
+
+
+def friction_curves(result: Result, reach: Array, q: Array) -> FrictionCurves:
+    """Friction up to the velocities `reach`, at poses (M, n) of a log: what rests on a joint may count."""
     share = np.linspace(-1.0, 1.0, 240) ** 3
     dq = share[:, None] * reach
-    still = np.zeros_like(dq)
     only, engine = friction_only(result.parameters), result.estimate.base.engine
 
     def friction(q: Array, dq: Array, ddq: Array) -> Array:
         return np.asarray(engine.inverse_dynamics(q, dq, ddq, only))
 
-    return dq, result.standstill.torque(friction, still, dq, dq, still)
+    def at(pose: Array) -> Array:
+        return result.standstill.torque(friction, np.broadcast_to(pose, dq.shape).copy(), dq, dq, np.zeros_like(dq))
+
+    torques = np.array([at(pose) for pose in q[thinned(len(q), POSES)]])
+    return FrictionCurves(dq, torques.min(axis=0), torques.max(axis=0))

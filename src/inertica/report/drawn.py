@@ -10,7 +10,7 @@ from inertica.arrays import Array
 from inertica.identifiability.labels import INTERVAL
 from inertica.numbers import number, percent
 from inertica.report import html
-from inertica.report.data import Record, friction_laws
+from inertica.report.data import Record, friction_curves
 from inertica.report.figures import Panel, Series, bars, dense, envelope, figure, key, thinned, zoom_bar
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
@@ -62,7 +62,7 @@ def fit_sections(result: Result, fitted: Sequence[Record]) -> Sequence[str]:
     q, dq, error, friction = (np.concatenate([getattr(r, name) for r in fitted]) for name in ("q", "dq", "residual", "friction"))
     return [
         html.section("residuals", "Residuals", *_residuals(result, fitted, q, error)),
-        html.section("friction", "Friction", *_friction(result, fitted, dq, error + friction)),
+        html.section("friction", "Friction", *_friction(result, fitted, (q, dq), error + friction)),
     ]
 
 
@@ -146,22 +146,30 @@ def _means(x: Array, y: Array) -> tuple[Array, Array]:
     return np.array([x[k].mean() for k in order]), np.array([y[k].mean() for k in order])
 
 
-def _friction(result: Result, fitted: Sequence[Record], dq: Array, torque: Array) -> Sequence[str]:
-    joints = result.description.robot.joints
-    grid, law = friction_laws(result, np.maximum(np.abs(dq).max(axis=0), 1e-6))
+def _friction(result: Result, fitted: Sequence[Record], states: tuple[Array, Array], torque: Array) -> Sequence[str]:
+    joints, (q, dq) = result.description.robot.joints, states
+    curves = friction_curves(result, np.maximum(np.abs(dq).max(axis=0), 1e-6), q)
     take = thinned(len(dq), MOST_POINTS)
-    figures = []
+    figures, ends = [], (curves.low, curves.high)
     for j, joint in enumerate(joints):
-        series = [Series(dq[take, j], torque[take, j], "points", "points"), Series(grid[:, j], law[:, j], "law", name="law")]
+        series = [Series(dq[take, j], torque[take, j], "points", "points")]
+        series += [Series(curves.dq[:, j], y[:, j], "other", "thin", "bound") for y in ends if curves.varies(j)]
+        series += [Series(curves.dq[:, j], curves.law[:, j], "law", name="law")]
         panel = Panel(series, f"friction ({joint.effort_unit})", 130.0, zero=True)
         figures.append(figure([panel], f"velocity ({joint.unit}/s)", f"joint {j + 1}, {joint.name}"))
     about = (
         "Measured torque less what the model says of everything but the joint's own friction, "
         "and the friction law that was fitted."
     )
+    loaded = any(curves.varies(j) for j in range(len(joints)))
+    if loaded:
+        about += (
+            " Where friction grows with what rests on the joint, thin lines are its least and largest over the poses of the log."
+        )
+    band = [("other", "least and largest over the poses")] if loaded else []
     return [
         html.paragraph(about + _where(fitted)),
-        key([("points", "measured less rigid body"), ("law", "fitted law")]),
+        key([("points", "measured less rigid body"), ("law", "fitted law"), *band]),
         html.grid(figures),
     ]
 

@@ -17,7 +17,7 @@ from inertica.excitation.kinematics import frames
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report.body import ellipsoid, view_extent
-from inertica.report.data import Record, friction_laws, records
+from inertica.report.data import Record, friction_curves, records
 from inertica.report.drawn import effort
 from inertica.report.figures import envelope, thinned
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
@@ -256,14 +256,16 @@ def friction(subject: Subject) -> Any:
     record, columns = subject.log, _columns(subject)
     if not len(record.dq):
         raise InputError("no sample of this log is left for a figure of friction")
-    grid, law = friction_laws(subject.result, np.maximum(np.abs(record.dq).max(axis=0), 1e-6))
+    curves = friction_curves(subject.result, np.maximum(np.abs(record.dq).max(axis=0), 1e-6), record.q)
     data, take = record.residual + record.friction, thinned(len(record.dq), POINTS)
     rows = -(-len(subject.joints) // columns)
     figure, axes = _figure(subject, rows, columns, 1.35)
     for k, j in enumerate(subject.joints):
         ax, joint = axes[k // columns, k % columns], subject.joint(j)
         ax.plot(record.dq[take, j], data[take, j], ".", color=BLUE, ms=1.6, alpha=0.5, mew=0)
-        ax.plot(grid[:, j], law[:, j], color=ORANGE)
+        ax.plot(curves.dq[:, j], curves.law[:, j], color=ORANGE)
+        if curves.varies(j):  # with what rests on the joint
+            ax.fill_between(curves.dq[:, j], curves.low[:, j], curves.high[:, j], color=ORANGE, alpha=0.25, lw=0)
         ax.set(title=figure_text(joint.name), xlabel=f"velocity ({joint.unit}/s)", ylabel=f"friction ({joint.effort_unit})")
     _blank(axes, rows, columns, [(k // columns, k % columns) for k in range(len(subject.joints))])
     return figure

@@ -129,15 +129,15 @@ def trust_map(result: Result) -> str:
     """Links as rows, kinds of parameters as columns, each cell coloured and lettered by its trust label."""
     layout = result.parameters.layout
     rows, extra = layout.cells()
-    kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
+    kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows.values() for kind in row)]))
     entries = {entry.parameter.name: entry for entry in result.entries}
-    examples = {kind: entries[name] for row in rows for kind, name in row.items()}
+    examples = {kind: entries[name] for row in rows.values() for kind, name in row.items()}
     head = "".join(f'<th scope="col">{_symbol(kind, examples.get(kind))}</th>' for kind in kinds)
     body = "".join(
-        f'<tr><th scope="row">{j + 1} {html.text(layout.robot.joints[j].link)}</th>'
+        f'<tr><th scope="row">{layout.robot.number(j)} {html.text(layout.robot.joints[j].link)}</th>'
         + "".join(_cell(entries.get(row.get(kind, ""))) for kind in kinds)
         + "</tr>"
-        for j, row in enumerate(rows)
+        for j, row in rows.items()
     )
     more = "".join(f" {html.text(name)} {html.label(result.labels[name])}" for name in extra)
     used = [word for word in LABELS if word in result.labels.values()]

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from inertica.errors import FileError
-from inertica.writing import whole_file
+from inertica.writing import make_folder, whole_file
 
 Drawing = tuple[str, tuple[float, float], Callable[[Any], None]]
 """Name of the file, size in inches, and what is drawn into the figure."""
@@ -17,10 +16,7 @@ def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> tuple[Path, ...
     """Draws every figure into a file of its own and returns their paths."""
     from matplotlib.figure import Figure
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(folder, f"the folder cannot be made ({error.strerror})") from None
+    make_folder(folder)
     files = []
     for name, size, draw in drawings:
         figure = Figure(figsize=size, layout="constrained")

@@ -1,4 +1,4 @@
-"""The comparison of five methods on the Jaco2 arm (Golluccio and others 2021), repeated on a simulated one.
+"""The comparison of five methods on the Jaco2 arm (Golluccio and others 2021), repeated on a simulated one or on logs of the real one.
 
 Each of five records serves for identification once and for validation four times, with and without link-side friction in the
 model.  Errors are the paper's (eq. 9): s = sqrt(chi2) / N and s_r = sqrt(chi2) / |tau|.  Its "number of samples" N is taken as that
@@ -32,7 +32,7 @@ from inertica.physical.regions import CentreInEllipsoid
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
 from inertica.reproduce.jaco2_figures import write_figures
-from inertica.reproduce.jaco2_parameters import base_parameters, parameter_rows
+from inertica.reproduce.jaco2_parameters import parameter_rows
 from inertica.reproduce.jaco2_setup import (
     CENTRE_REACH,
     CONDITION,
@@ -50,30 +50,16 @@ from inertica.reproduce.jaco2_setup import (
     Scores,
     Setup,
 )  # fmt: skip
-from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, answered, compared, reported
+from inertica.reproduce.jaco2_sheets import CRITERIA, MISPRINTS, Held, always, pairs, sheets
+from inertica.reproduce.rows import Options, Reproduction, Row, answered, compared, reported
 from inertica.reproduce.verdicts import Doubt, Words
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
-
-CRITERIA = {
-    "physical_feasibility": "feasible (3)",
-    "triangle_inequality": "triangle (4)",
-    "first_moment_bounds": "moments (5/6)",
-}
-"""Names of Table 5's last rows in the catalog, and here."""
-
-MISPRINTS = {(3, 5, "cls-1", "s"), (3, 5, "cls-1", "s_r"), (5, 5, "cad", "s"), (4, 1, "uls", "s")}
-"""Cells of Table 5 (identified on, record, method, figure) that contradict others of the same table, see the catalog's cautions."""
 
 INVARIANT = 0.1
 """Relative change of the mean error that still counts as `almost invariant`."""
 
 SIMULATED = "another robot than the paper's, with other motions and sensors"
-
-Held = Mapping[tuple[int, str], Mapping[str, bool]]
-"""(identified on, method) -> which criteria hold."""
-
-_PAIRS = tuple(column for m in METHODS for column in (m, f"{m} printed"))
 
 
 @dataclass(frozen=True)
@@ -88,7 +74,16 @@ class Jaco2Study:
 
     @cached_property
     def setup(self) -> Setup:
-        return Setup(self.options.seed)
+        return Setup(self.options.seed, self.options.record)
+
+    @property
+    def simulated(self) -> bool:
+        return self.options.record is None
+
+    @property
+    def why(self) -> str:
+        """A difference from print needs no other reason than that the robot is simulated, where it is."""
+        return SIMULATED if self.simulated else ""
 
     @cached_property
     def methods(self) -> Mapping[str, Estimator]:
@@ -129,7 +124,7 @@ class Jaco2Study:
         return Jaco2Case(name, base, prior, estimates, scores)
 
     def run(self) -> Reproduction:
-        self.options.say("simulating five records")
+        self.options.say("simulating five records" if self.simulated else "reading five records")
         plain, rubbing = self.plain, self.rubbing
         held = {(i, m): self.criteria(plain, i, m) for i in RECORDS for m in METHODS}
         rows = [
@@ -140,14 +135,7 @@ class Jaco2Study:
             *self._criteria_rows(held),
         ]
         rows += self._friction_rows(plain, rubbing)
-        sheets = (
-            base_parameters(self.setup),
-            *self._table5(plain),
-            self._friction_table(rubbing),
-            self._criteria_table(held),
-            *self._table4(plain),
-        )
-        return Reproduction(tuple(rows), self.about(), sheets, self._draw)
+        return Reproduction(tuple(rows), self.about(), tuple(sheets(self, plain, rubbing, held)), self._draw)
 
     def _draw(self, folder: Path) -> tuple[Path, ...]:
         return write_figures(self.setup, self.plain, self.printed, folder)
@@ -174,11 +162,12 @@ class Jaco2Study:
 
     def _setup_rows(self) -> list[Row]:
         stated, rows = self.setup.published["setup"], []
+        designed = "designed so" if self.simulated else ""
         spectra = [self.setup.singular_values(m) for m in self.setup.motions]
         for k, s in zip(RECORDS, spectra, strict=True):
             printed = stated["base_regressor_condition"]
             claim = Words(f"approximately {printed:g}", 0.8 * printed, 1.2 * printed)
-            rows.append(compared(f"setup: condition number of record {k}", claim, float(s[0] / s[-1]), remark="designed so"))
+            rows.append(compared(f"setup: condition number of record {k}", claim, float(s[0] / s[-1]), remark=designed))
         smallest = float(spectra[SHOWN - 1][-1])
         quantity = f"setup: smallest singular value of record {SHOWN}"
         rows.append(
@@ -188,7 +177,14 @@ class Jaco2Study:
             p, score = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
             ratio, per_value = p[0] / p[1], score[0] / score[1]
             claim = Words(f"{ratio:.4f}", 0.8 * ratio, 1.2 * ratio)
-            rows.append(compared(f"setup: |tau| / N of record {k} in N m", claim, per_value, why="lengths are whole periods"))
+            rows.append(
+                compared(
+                    f"setup: |tau| / N of record {k} in N m",
+                    claim,
+                    per_value,
+                    why="lengths are whole periods" if designed else "",
+                )
+            )
         return rows
 
     def _error_rows(self, case: Jaco2Case) -> list[Row]:
@@ -201,14 +197,14 @@ class Jaco2Study:
         ):
             ours, printed = count(case.scores), count(self.printed)
             claim = Words(str(printed), *wanted) if wanted is not None else printed
-            rows.append(compared(f"Table 5, errors: {title}", claim, ours, why=SIMULATED))
+            rows.append(compared(f"Table 5, errors: {title}", claim, ours, why=self.why))
         for method in METHODS:
-            usable = [(i, k) for i, k in _order() if i != k and (i, k, method, "s_r") not in MISPRINTS]
+            usable = [(i, k) for i, k in pairs() if i != k and (i, k, method, "s_r") not in MISPRINTS]
             mean = float(np.mean([self.printed[i, k, method][1] for i, k in usable]))
             spread = float(np.std([case.scores[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             theirs = float(np.std([self.printed[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
             quantity = f"Table 5, errors: mean s_r of {method} on validation records"
-            rows.append(compared(quantity, mean, case.mean(method), Doubt(theirs, spread, 5e-5), why=SIMULATED))
+            rows.append(compared(quantity, mean, case.mean(method), Doubt(theirs, spread, 5e-5), why=self.why))
         return rows
 
     def deviations(self, case: Jaco2Case, method: str) -> Array:
@@ -235,7 +231,7 @@ class Jaco2Study:
         for k, method in enumerate(METHODS[2:], start=1):
             p, o = (float(np.median(x[:, k] / x[:, 0])) for x in (printed, ours))
             quantity, remark = f"Table 4: standard deviations of {method} over those of uls", "one factor for all, as eq. 10 says"
-            rows.append(compared(quantity, p, o, Doubt(rounding=0.005), why=SIMULATED, remark=remark))
+            rows.append(compared(quantity, p, o, Doubt(rounding=0.005), why=self.why, remark=remark))
             here = SHOWN_IDENTIFIED
             error = self.printed[here, here, method][1] / self.printed[here, here, "uls"][1]
             quantity = f"Table 4: the same factor, printed, beside that of Table 5's errors, {method}"
@@ -263,19 +259,21 @@ class Jaco2Study:
             deviations = self.deviations(case, method)
             near = np.abs(ours - table[:, 2 * k - 1]) <= 2.0 * np.hypot(table[:, 2 * k], deviations)
             true = np.abs(ours - truth) <= 2.0 * deviations
-            remark = f"{int(true.sum())} are within two standard deviations of the robot that we simulated"
+            remark = (
+                f"{int(true.sum())} are within two standard deviations of the robot that we simulated" if self.simulated else ""
+            )
             quantity = f"Table 4: values of {method} within two standard deviations of print, of 43"
-            rows.append(compared(quantity, 43, int(near.sum()), why=SIMULATED, remark=remark))
+            rows.append(compared(quantity, 43, int(near.sum()), why=self.why, remark=remark))
         return rows
 
     def _criteria_rows(self, held: Held) -> list[Row]:
         rows = []
         for key, title in CRITERIA.items():
-            for method, criteria in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
-                count, ours = sum(held[i, method][key] for i in RECORDS), _always(held, key, method)
+            for method, claim in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
+                count, ours = sum(held[i, method][key] for i in RECORDS), always(held, key, method)
                 often = f"in {count} of 5 identifications"
-                rows.append(answered(f"Table 5, constraints: {title}, {method}", criteria, ours, why=often, remark=often))
-        good = [m for m in METHODS if all(_always(held, key, m) for key in CRITERIA)]
+                rows.append(answered(f"Table 5, constraints: {title}, {method}", claim, ours, why=often, remark=often))
+        good = [m for m in METHODS if all(always(held, key, m) for key in CRITERIA)]
         rows.append(compared("Table 5, constraints: satisfy all three", "cad, cls-3", ", ".join(good)))
         worst = [check_model(Parameters(self.plain.base.layout, self.plain.chi(i, "uls"))).inertia_matrix for i in RECORDS]
         quantity = "constraints: uls, inertia matrix not positive definite somewhere, of 5"
@@ -287,7 +285,7 @@ class Jaco2Study:
         for method in ("uls", "cls-3"):
             change = rubbing.mean(method) / plain.mean(method) - 1.0
             quantity = f"friction: relative change of the mean validation error of {method}"
-            rows.append(compared(quantity, Words("almost invariant", -INVARIANT, INVARIANT), change, why=SIMULATED))
+            rows.append(compared(quantity, Words("almost invariant", -INVARIANT, INVARIANT), change, why=self.why))
         rows.append(reported("friction: cls-3 beats uls, of 20 validations", _beats(rubbing.scores)))
         names = rubbing.base.names
         judged_by = [rubbing.estimates[i, "uls"].diagnostics for i in RECORDS]
@@ -295,66 +293,30 @@ class Jaco2Study:
         rubs = np.array([name.startswith("F") for name in names])
         ratio = float(np.median(variance[rubs]) / np.median(variance[~rubs]))
         quantity = "friction: median variance of its parameters over that of the others"
-        rows.append(compared(quantity, Words("much higher", low=10.0), ratio, why=SIMULATED))
+        rows.append(compared(quantity, Words("much higher", low=10.0), ratio, why=self.why))
         return rows
 
-    def _table5(self, case: Jaco2Case) -> tuple[Sheet, ...]:
-        """s_r and s apart, ours beside the printed ones."""
-        sheets = []
-        for figure, name, unit, factor in ((1, "s_r", "%", 100.0), (0, "s", "mN m", 1000.0)):
-            rows = []
-            for i, k in _order():
-                cells = []
-                for m in METHODS:
-                    mark = "*" if (i, k, m, name) in MISPRINTS else ""
-                    cells += [f"{factor * scores[i, k, m][figure]:.2f}" for scores in (case.scores, self.printed)]
-                    cells[-1] += mark
-                rows.append((_record(i, k), *cells))
-            sheets.append(
-                Sheet(f"Table 5, {name} in {unit}, model without friction (* misprint)", ("record", *_PAIRS), tuple(rows))
-            )
-        return tuple(sheets)
-
-    def _friction_table(self, case: Jaco2Case) -> Sheet:
-        columns = ("record", *(f"{m} {figure}" for m in METHODS for figure in ("s_r", "s")))
-        rows = []
-        for i, k in _order():
-            numbers = [x for m in METHODS for x in (100.0 * case.scores[i, k, m][1], 1000.0 * case.scores[i, k, m][0])]
-            rows.append((_record(i, k), *(f"{x:.2f}" for x in numbers)))
-        return Sheet(
-            "Viscous and Coulomb friction on the link side in the model (not printed), s_r in %, s in mN m", columns, tuple(rows)
+    def about(self) -> tuple[str, ...]:
+        return (
+            *(self._simulated() if self.simulated else self._recorded()),
+            "bounds of cls-1 and cls-2 and ellipsoids of cls-3 are the methods' defaults (the paper prints none), the last link "
+            "reaching to the tool (d7)",
+            "uls yields base parameters only: constraints are checked on the standard parameters nearest to CAD that have them; "
+            "first moments by (6) for cls-3 and by (5) with the bounds of cls-2 for the others",
+            "four cells of the printed Table 5 contradict others of it and are marked *",
         )
 
-    def _criteria_table(self, held: Held) -> Sheet:
-        rows = []
-        for key, title in CRITERIA.items():
-            printed = self.setup.published["additional_criteria"][key]
-            cells = [c for m, p in zip(METHODS, printed, strict=True) for c in (_yes(_always(held, key, m)), _yes(p))]
-            rows.append((title, *cells))
-        return Sheet("Table 5, additional criteria, in all five identifications", ("criterion", *_PAIRS), tuple(rows))
+    def _recorded(self) -> tuple[str, ...]:
+        lengths = ", ".join(f"{log.duration:.0f}" for log in self.setup.logs)
+        return (f"five logs from {self.setup.record}, {lengths} s, behind a Butterworth filter of order 2 at 5 Hz",)
 
-    def _table4(self, case: Jaco2Case) -> tuple[Sheet, Sheet]:
-        """CAD once: the catalog's prior has the printed values to 0.1 %.  Values, then standard deviations."""
-        C, rows = self.setup.printed_rows, []
-        base_values = {m: C @ case.chi(SHOWN_IDENTIFIED, m) for m in METHODS}
-        true = C @ self.setup.truth.values
-        for r, (name, printed) in enumerate(self.setup.published["table4"].items()):
-            pairs = [x for m, p in zip(METHODS[1:], printed[1::2], strict=True) for x in (base_values[m][r], p)]
-            rows.append((name, *(f"{x:z.4f}" for x in (true[r], base_values["cad"][r], *pairs))))
-        columns = ("", "truth", "cad", *_PAIRS[2:])
-        std, second = {m: self.deviations(case, m) for m in METHODS[1:]}, []
-        for r, (name, printed) in enumerate(self.setup.published["table4"].items()):
-            pairs = [x for m, p in zip(METHODS[1:], printed[2::2], strict=True) for x in (std[m][r], p)]
-            second.append((name, *(f"{x:.2g}" for x in pairs)))
-        values = Sheet(f"Table 4, identified on record {SHOWN_IDENTIFIED}, beside the simulated truth", columns, tuple(rows))
-        return values, Sheet("Table 4, standard deviations by eq. 10", ("", *_PAIRS[2:]), tuple(second))
-
-    def about(self) -> tuple[str, ...]:
+    def _simulated(self) -> tuple[str, ...]:
         lengths = ", ".join(f"{p * PERIOD:g}" for p in PERIODS)
         C, table = self.setup.printed_rows, np.array(list(self.setup.published["table4"].values()), float)
         miss = float(np.sqrt(np.mean(((C @ self.setup.truth.values - table[:, 7]) / table[:, 8]) ** 2)))
         return (
-            "no recording is at hand: the robot is simulated, and CAD is the catalog's prior (the paper's CAD column)",
+            "no recording is at hand here (--record takes one): the robot is simulated, and CAD is the catalog's prior (the paper's "
+            "CAD column)",
             f"truth: the consistent robot nearest to the paper's CLS-3 column, {miss:.2g} printed standard deviations off in the "
             "mean; its mass lies inside the ellipsoids of cls-3; like all the paper's free estimates it contradicts the sign of CAD's "
             "beta17",
@@ -363,11 +325,6 @@ class Jaco2Study:
             f"torque sensors, fixed beforehand: play of {100 * HYSTERESIS:g} % of the range, offset {OFFSET:g} N m, delay "
             f"{1e3 * DELAY:g} ms, noise {self.setup.noise.tau:g} N m; positions: noise {self.setup.noise.q:g} rad; "
             "Butterworth of order 2 at 5 Hz on both",
-            "bounds of cls-1 and cls-2 and ellipsoids of cls-3 are the methods' defaults (the paper prints none), the last link "
-            "reaching to the tool (d7)",
-            "uls yields base parameters only: constraints are checked on the standard parameters nearest to CAD that have them; "
-            "first moments by (6) for cls-3 and by (5) with the bounds of cls-2 for the others",
-            "four cells of the printed Table 5 contradict others of it and are marked *",
         )
 
 
@@ -394,34 +351,17 @@ def reproduce(options: Options) -> Reproduction:
     return Jaco2Study(options).run()
 
 
-def _order() -> list[tuple[int, int]]:
-    """Rows of Table 5: (identified on, record)."""
-    return [(i, k) for i in RECORDS for k in (i, *(r for r in RECORDS if r != i))]
-
-
-def _record(identified: int, record: int) -> str:
-    return f"id {record}" if record == identified else f"val {record}"
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _always(held: Held, key: str, method: str) -> bool:
-    return all(held[i, method][key] for i in RECORDS)
-
-
 def _best_identified(scores: Scores) -> int:
     return sum(min(METHODS, key=lambda m: scores[i, i, m][1]) == "uls" for i in RECORDS)
 
 
 def _beats(scores: Scores) -> int:
-    return sum(scores[i, k, "cls-3"][1] < scores[i, k, "uls"][1] for i, k in _order() if i != k)
+    return sum(scores[i, k, "cls-3"][1] < scores[i, k, "uls"][1] for i, k in pairs() if i != k)
 
 
 def _best_validated(scores: Scores) -> int:
-    return sum(min(METHODS, key=lambda m: scores[i, k, m][1]) == "cls-3" for i, k in _order() if i != k)
+    return sum(min(METHODS, key=lambda m: scores[i, k, m][1]) == "cls-3" for i, k in pairs() if i != k)
 
 
 def _worst(scores: Scores) -> int:
-    return sum(max(METHODS, key=lambda m: scores[i, k, m][1]) == "cad" for i, k in _order())
+    return sum(max(METHODS, key=lambda m: scores[i, k, m][1]) == "cad" for i, k in pairs())

@@ -150,9 +150,7 @@ def _errors(figure: Any, setup: Setup, case: Jaco2Case, method: str) -> None:
 def _validations(figure: Any, case: Jaco2Case, printed: Scores) -> None:
     """s_r of all methods: ours above the printed ones, one column per validation."""
     pairs = [(i, k) for i in RECORDS for k in RECORDS if k != i]
-    for axes, scores, title in zip(
-        figure.subplots(2, 1, sharex=True), (case.scores, printed), ("simulated", "printed"), strict=True
-    ):
+    for axes, scores, title in zip(figure.subplots(2, 1, sharex=True), (case.scores, printed), ("ours", "printed"), strict=True):
         for m in METHODS:
             values = [100.0 * scores[i, k, m][1] for i, k in pairs]
             axes.semilogy(np.arange(len(pairs)) + ASIDE.get(m, 0.0), values, MARKS[m], color=COLOURS[m], ms=4.5, label=m)

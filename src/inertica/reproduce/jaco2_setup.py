@@ -1,6 +1,6 @@
-"""The simulated experiment of the Jaco2 study: a robot that is not its CAD, five exciting motions, imperfect sensors.
+"""The experiment of the Jaco2 study: five logs of the real arm, or a simulated robot that is not its CAD, with imperfect sensors.
 
-The paper publishes neither recordings here nor trajectories.  What is fixed instead, before any result:
+The paper's logs are in archives that it names and not at hand here.  What is fixed instead of them, before any result:
 
 * truth: the consistent robot nearest to the paper's CLS-3 column (Table 4), in printed standard deviations;
 * motions: Fourier series of 20 s designed for the paper's condition number of 50, repeated so that every record is about as long as
@@ -14,12 +14,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from inertica.arrays import Array
 from inertica.dynamics.simulate import Noise
+from inertica.errors import InputError
 from inertica.estimators.base import Estimate
 from inertica.estimators.consistent.bounded import link_ellipsoids
 from inertica.estimators.standard import nearest_prior
@@ -31,6 +33,8 @@ from inertica.excitation.search import Search
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.experiment.experiment import noise_preset
 from inertica.identifiability.base import BaseModel, base_model
+from inertica.logs import read_log
+from inertica.logs.log import Log
 from inertica.physical.cone import Program
 from inertica.physical.constraints import RealBody
 from inertica.physical.fit import Fit
@@ -86,9 +90,11 @@ class Setup:
 
     Args:
         seed: of the noise.
+        record: folder with logs of the five records of the real arm, in the order of their names; simulated when not given.
     """
 
     seed: int = 0
+    record: str | None = None
     description: Description = field(default_factory=lambda: load(ROBOT), repr=False, compare=False)
 
     @cached_property
@@ -153,15 +159,33 @@ class Setup:
         loop = replace(ControlLoop.of(self.description), rate=CONTROL_RATE, difference_velocity=False)
         return Experiment(self.description, loop, self.truth, self.noise, sensors)
 
-    def record(self, number: int) -> Motion:
+    @cached_property
+    def logs(self) -> tuple[Log, ...]:
+        """Of the real arm."""
+        folder = Path(self.record or "")
+        files = sorted(x for x in folder.iterdir() if x.is_file() and not x.name.startswith(".")) if folder.is_dir() else []
+        if len(files) != len(RECORDS):
+            raise InputError(
+                f"{folder} should be a folder with the {len(RECORDS)} records of the study as logs, one file each in the order of "
+                f"their names; it {f'has {len(files)} files' if folder.is_dir() else 'is no folder'}"
+            )
+        logs = tuple(read_log(str(file), self.description) for file in files)
+        for log in logs:
+            log.need("q")
+            log.need("tau")
+        return logs
+
+    def motion(self, number: int) -> Motion:
         """One of the five, filtered as in the paper: positions and torques by the same Butterworth filter."""
+        if self.record is not None:
+            return prepare(self.logs[number - 1], Recipe(filter=FILTER, filter_torque=True))
         trajectory = catalog_trajectory(ROBOT, f"comparison{number}").trajectory
         (log,) = self.experiment.run(trajectory, seed=self.seed, first_run=number, duration=PERIODS[number - 1] * PERIOD)
         return prepare(log, Recipe(filter=FILTER, filter_torque=True))
 
     @cached_property
     def motions(self) -> tuple[Motion, ...]:
-        return tuple(self.record(number) for number in range(1, len(PERIODS) + 1))
+        return tuple(self.motion(number) for number in range(1, len(PERIODS) + 1))
 
     def singular_values(self, motion: Motion) -> Array:
         """Of the base regressor of a record."""

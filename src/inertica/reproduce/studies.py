@@ -15,8 +15,8 @@ STUDIES = {
     "survey": "the Monte Carlo study of the survey: its conclusions, claim by claim, and section 9.5 on a record of a real TX40",
 }
 
-RECORDED = ("consistent", "frisch", "survey")
-"""Studies that take a record of the real robot, or the authors' data."""
+RECORDED = ("consistent", "jaco2", "frisch", "survey")
+"""Studies that take records of the real robot, or the authors' data."""
 
 QUICK = ("frisch", "survey")
 """Studies that have a short form."""

@@ -25,7 +25,7 @@ STARTS, QUICK = 25, 2
 def reproduce(options: Options) -> Reproduction:
     """The claims, unless no noise realisations are asked for, and section 9.5 where there is a record of the real robot."""
     if options.seeds == 0 and options.record is None:
-        raise InputError("no noise realisations and no record: state --seeds, or a record of a real TX40 by --record")
+        raise InputError("no noise realisations and no record: state --seeds, or a record of a real robot by --record")
     study = None if options.record is None else real.studied(options)  # first, so that a wrong file is told at once
     simulated = Reproduction((), ()) if options.seeds == 0 else _campaigns(options)
     if study is None:

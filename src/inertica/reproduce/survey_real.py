@@ -1,15 +1,16 @@
-"""Section 9.5 of the survey on the public record of a real TX40: its methods, started from filtered least squares.
+"""Section 9.5 of the survey on a record of a real TX40 or RV2SQ: its methods, started from filtered least squares.
 
 The survey prints no numbers for the real robots (they are in its supplement); it names the size of the model, what it found and shows
-torques (Figure 9).  The public record is another motion of such an arm, 5.2 s at 5 kHz, without the reference that its controller
-followed and without its control law.  Here every fifth sample is kept (the survey's 1 kHz), the loop is the toolbox's, and what it is
-to follow is the measured position behind the 50 Hz filter.  A record of the real RV2SQ (Figure 10) is not at hand here.
+torques (Figures 9 and 10).  The public record of a TX40 is another motion of such an arm, 5.2 s at 5 kHz, without the reference
+that its controller followed and without its control law.  Here every fifth sample is kept (the survey's 1 kHz), the loop is the
+toolbox's, and what it is to follow is the measured position behind the 50 Hz filter, where a record has no reference.  A record of the
+real RV2SQ is not at hand here; whoever has one states it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -36,9 +37,46 @@ from inertica.robot.load import load
 from inertica.validation.residuals import Relative
 from inertica.validation.survey import mean_ratio
 
-ROBOT, UNCOUPLED = "tx40_coupled", "tx40"
-RATE, CUTOFF, BORDER = 1000.0, 50.0, 50
-"""Hz at which the survey sampled the TX40, its filter in Hz, samples it leaves out at each end."""
+CUTOFF, BORDER = 50.0, 50
+"""The survey's filter in Hz, samples it leaves out at each end."""
+
+FITTED_SHARE = 0.75
+"""Of a record of which nothing is stated; the rest is predicted."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A robot of section 9.5.
+
+    Args:
+        case: what its rows are called.
+        robot, uncoupled: in the catalog, and the same without a coupling of joints.
+        rate: Hz at which the survey sampled it.
+        figure: that shows its torques.
+        drawing: what draws it here.
+    """
+
+    case: str
+    robot: str
+    uncoupled: str | None
+    rate: float
+    figure: str
+    drawing: str
+
+
+ARMS = {
+    "tx40": Arm("real TX40", "tx40_coupled", "tx40", 1000.0, "Figure 9", "figure_9_real_tx40"),
+    "rv2sq": Arm("real RV2SQ", "rv2sq", None, 140.0, "Figure 10", "figure_10_real_rv2sq"),
+}
+
+
+def stated_record(record: str) -> tuple[Arm, str]:
+    """The arm and the file of `NAME=FILE`; a file alone is of the first arm."""
+    name, equals, file = record.partition("=")
+    if not equals or name not in ARMS:
+        return next(iter(ARMS.values())), record
+    return ARMS[name], file
+
 
 NONE, FILTERED = "none", "butterworth"
 BOTH = (FILTERED, NONE)
@@ -67,6 +105,7 @@ class Real:
     """The record, ready to be fitted and checked.
 
     Args:
+        arm: whose record it is.
         description: of the robot.
         base: its base parameters.
         motions: filter -> the first part of the record, which is fitted.
@@ -74,6 +113,7 @@ class Real:
         desired: what the simulated loop follows.
     """
 
+    arm: Arm
     description: Description
     base: BaseModel
     motions: Mapping[str, Motion]
@@ -81,21 +121,31 @@ class Real:
     desired: Sampled
 
     @classmethod
-    def of(cls, record: str, robot: str = ROBOT) -> Real:
-        description = load(robot)
-        choices = load(ROBOT).reference["repeated"]["record"]
-        log = read_log(record)
+    def of(cls, record: str, robot: str | None = None) -> Real:
+        """Of `NAME=FILE`; in the catalog's model of the arm, or in another one."""
+        arm, file = stated_record(record)
+        description = load(robot or arm.robot)
+        log = read_log(file)
+        choices = load(arm.robot).reference.get("repeated", {}).get("record") or _halves(log)
         if log.n != description.robot.n:
             raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
         (start, split), (_, end) = choices["fit"], choices["check"]
         if log.t[-1] < split + 0.5 * (end - split):
             raise InputError(f"{log.origin} ends at {log.t[-1]:g} s; the study fits {start:g} to {split:g} s and checks the rest")
         shifted = replace(log, signals={**log.signals, "q": log.need("q") + np.deg2rad(choices["zero"])})
-        whole = prepare(shifted, Recipe(filter=named_filter(FILTERED, CUTOFF, shifted.rate), border=0, standstill=None))
-        thin = _thinned(shifted)
+        thin = _thinned(shifted, arm.rate)
         motions = {name: _prepared(thin.sliced(start, split), name) for name in BOTH}
         check = _prepared(thin.sliced(split, end), FILTERED)
-        return cls(description, base_model(description.layout), motions, check, Sampled(whole.t, whole.q, interpolation="cubic"))
+        return cls(arm, description, base_model(description.layout), motions, check, _desired(shifted))
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the record has no reference."""
+        return "qr" not in self.check.log.signals
+
+    @property
+    def cutoff(self) -> float:
+        return _cutoff(self.check.rate)
 
     @property
     def loop(self) -> ControlLoop:
@@ -137,7 +187,7 @@ class Real:
     def fast(self) -> float:
         """Share of the measured torque above the filter, which no rigid model explains."""
         m = self.check
-        slow = named_filter(FILTERED, CUTOFF, m.rate).smoothed(np.array(m.tau), m.dt)
+        slow = named_filter(FILTERED, _cutoff(m.rate), m.rate).smoothed(np.array(m.tau), m.dt)
         return Relative.of(m.tau[~m.mask], slow[~m.mask]).all
 
     def residual(self, beta: Array) -> Residual:
@@ -184,13 +234,33 @@ class RecordFit:
         return np.inf if self.residual is None else self.residual.relative.all
 
 
-def _thinned(log: Log) -> Log:
+def _halves(log: Log) -> Mapping[str, Sequence[float]]:
+    """What is fitted and what is predicted of a record of which nothing is known."""
+    start, end = float(log.t[0]), float(log.t[-1])
+    split = start + FITTED_SHARE * (end - start)
+    return {"fit": (start, split), "check": (split, end), "zero": (0.0,) * log.n}
+
+
+def _desired(log: Log) -> Sampled:
+    """The reference of a record, or its measured positions behind the filter."""
+    if "qr" in log.signals:
+        return Sampled(log.t, log.need("qr"), interpolation="cubic")
+    whole = prepare(log, Recipe(filter=named_filter(FILTERED, _cutoff(log.rate), log.rate), border=0, standstill=None))
+    return Sampled(whole.t, whole.q, interpolation="cubic")
+
+
+def _cutoff(rate: float) -> float:
+    """The survey's filter, or a fifth of a low rate."""
+    return min(CUTOFF, 0.2 * rate)
+
+
+def _thinned(log: Log, rate: float) -> Log:
     """Samples at the survey's rate; nothing is filtered first, as nothing is when a robot is sampled."""
-    each = max(1, round(log.rate / RATE))
+    each = max(1, round(log.rate / rate))
     signals = {name: values[::each] for name, values in log.signals.items()}
     return Log.from_arrays(log.t[::each], signals, log.joints, log.origin)
 
 
 def _prepared(log: Log, chosen: str) -> Motion:
-    chosen_filter = named_filter(chosen, None if chosen == NONE else CUTOFF, log.rate)
+    chosen_filter = named_filter(chosen, None if chosen == NONE else _cutoff(log.rate), log.rate)
     return prepare(log, Recipe(filter=chosen_filter, ratio=1, border=BORDER, standstill=None))

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 from inertica.errors import InputError, MissingDependencyError
+from inertica.escape import one_line
 
 NAME = re.compile(r"[a-z][a-z0-9_]*_description")
-"""What its modules are called: ur10e_description, panda_mj_description."""
+"""What its modules are called: panda_description, panda_mj_description."""
 
 PATHS = ("URDF_PATH", "MJCF_PATH")
 """Attributes of such a module that name a file."""
@@ -33,9 +34,18 @@ def description_file(name: str) -> Path:
         if error.name != module:
             raise
         raise InputError(f"the package robot_descriptions has no '{name}'; its README lists all names") from None
-    except OSError as error:  # it clones the repository while it is imported
-        raise InputError(f"robot_descriptions cannot fetch '{name}' ({error})") from None
+    except _unreachable() as error:  # it clones the repository while it is imported
+        raise InputError(f"robot_descriptions cannot fetch '{name}' ({one_line(str(error))})") from None
     path = next((Path(getattr(described, key)) for key in PATHS if hasattr(described, key)), None)
     if path is None:
         raise InputError(f"robot_descriptions has neither a URDF nor an MJCF of '{name}', only a xacro; expand that first")
     return path
+
+
+def _unreachable() -> tuple[type[Exception], ...]:
+    """What the package raises where it does not reach a repository; it clones by GitPython, which wants the program git."""
+    try:
+        error: type[Exception] = importlib.import_module("git.exc").GitError
+    except ImportError:
+        return (OSError, ImportError)
+    return (OSError, ImportError, error)

@@ -12,6 +12,7 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.errors import FileError, nearest
+from inertica.numbers import whole
 from inertica.robot import inertia
 from inertica.robot.formats.urdf_file import rpy_matrix
 from inertica.robot.model import Robot
@@ -129,6 +130,6 @@ def _link(path: Path, line: int, text: str, robot: Robot) -> int:
     names = [joint.link for joint in robot.joints]
     if text in names:
         return names.index(text)
-    if text.isdigit() and 1 <= int(text) <= robot.n:
-        return int(text) - 1
+    if (number := whole(text)) is not None and 1 <= number <= robot.n:
+        return number - 1
     raise FileError(path, f"{robot.name} has no link '{text}'; {nearest(text, names)}, or a number from 1 to {robot.n}", line)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from inertica.robot.contacts import read_contacts
 from inertica.robot.description import Description
 from inertica.robot.files import catalog, catalog_path
 from inertica.robot.formats.model_format import Part
@@ -33,11 +34,15 @@ from inertica.robot.stated import read_constraints
 from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
-    *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
+    *("model", "name", "base", "joints", "root", "tip", "gravity", *OPTION_KEYS),
     *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate", "most_unpacked"),
     *("topic", "episode", "features"),
-    *("limits", "shapes", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
+    *("limits", "shapes", "contacts", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
+
+ON_SENSOR = "on-sensor"
+BASES = ("floating", "fixed", ON_SENSOR)
+"""How a base may be held: not at all, as the model has it, or at rest on a sensor that measures the force on it."""
 
 
 def describe_card(root: Item) -> Description:
@@ -52,23 +57,25 @@ def describe_card(root: Item) -> Description:
     values = fixed_values(options) | (read_values(keys["parameters"], layout) if "parameters" in keys else {})
     stated_constraints = keys.get("constraints")
     stated = base.friction_stated if options.friction_stated is None else options.friction_stated
-    return replace(
+    description = replace(
         base,
         layout=layout,
         prior=base.prior.on(layout).replaced(values),
         source=replace(base.source, card=root.path),
         friction_stated=stated,
-        loop=read_loop(keys["loop"], robot.n) if "loop" in keys else base.loop,
-        noise=dict(base.noise) | (read_noise(keys["noise"], robot.n) if "noise" in keys else {}),
-        sensors=read_sensors(keys["sensors"], robot.n) if "sensors" in keys else base.sensors,
+        loop=read_loop(keys["loop"], robot.driven) if "loop" in keys else base.loop,
+        noise=dict(base.noise) | (read_noise(keys["noise"], robot.driven) if "noise" in keys else {}),
+        sensors=read_sensors(keys["sensors"], robot.driven) if "sensors" in keys else base.sensors,
         shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
-        log=dict(base.log) | _log(keys, robot.n),
+        log=dict(base.log) | _log(keys, robot.driven),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
         constraints=base.constraints
         if stated_constraints is None
         else read_constraints(stated_constraints, layout, format_of(base.source).encloses),
         gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
+    description = replace(description, base_at_rest="base" in keys and keys["base"].text() == ON_SENSOR)
+    return replace(description, contacts=read_contacts(keys["contacts"], description)) if "contacts" in keys else description
 
 
 def _model(root: Item, keys: Mapping[str, Item]) -> Description:
@@ -85,24 +92,25 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
     if form is None:
         raise keys["model"].fail(f"the model '{name}' is itself a card; point to the model file it uses")
     if form.tree is None:
-        for key in ("root", "tip"):
+        for key in ("root", "tip", "base"):
             if key in keys:
                 raise keys[key].fail(f"the key '{key}' is for {tree_titles()} models; a {form.title} file is one chain")
         return form.read(path, Part())
     chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
     joints = read_names(keys["joints"]) if "joints" in keys else None
     gravity = read_gravity(keys["gravity"]) if "gravity" in keys else None
+    floating = keys["base"].text(BASES) != "fixed" if "base" in keys else None
     item = keys["joints"] if "joints" in keys else keys["model"]
     with item.located():
-        return form.read(path, Part(chain.get("root"), chain.get("tip"), joints, gravity))
+        return form.read(path, Part(chain.get("root"), chain.get("tip"), joints, gravity, floating))
 
 
 def _robot(keys: Mapping[str, Item], robot: Robot) -> Robot:
     """The robot with the name, joint names, gravity and limits of the card."""
     if "joints" in keys:
-        names = read_names(keys["joints"], robot.n)
+        names = read_names(keys["joints"], robot.driven)
         # a tree has been reduced to these joints already; the joints of a DH table have no names of their own but these
-        if set(names) != set(robot.joint_names):
+        if set(names) != set(robot.joint_names[: robot.driven]):
             robot = replace(robot, joints=tuple(replace(j, name=n) for j, n in zip(robot.joints, names, strict=True)))
     if "name" in keys:
         robot = replace(robot, name=keys["name"].text())

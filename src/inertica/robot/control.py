@@ -2,14 +2,14 @@
 
 A law names its gains, the reference signals it follows and its inner states, and gives the torque; like the recursions it is traced
 into the simulation kernel.  It also says what others ask of it: which gains a card must state, which of them carry a torque, how stiff
-and damped a joint is under it.  Gains are on the joint side: torque per radian, per radian per second.  A new law is a class and its
-name in `LAWS`.
+and damped a joint is under it.  Gains are on the joint side: torque per radian, per radian per second; those of a law that commands
+accelerations are per unit of inertia.  A new law is a class and its name in `LAWS`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,6 +21,10 @@ from inertica.scalars import Scalar, clip
 Named = Mapping[str, Scalar]
 Torque = tuple[Scalar, dict[str, Scalar]]
 """The torque, and the inner states one step later."""
+
+Vectors = Mapping[str, Sequence[Scalar]]
+Torques = tuple[list[Scalar], dict[str, list[Scalar]]]
+"""The same of all joints."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class ControlLaw(ABC):
         memory: names of inner states per joint, zero at the start.
         fitted: whether `fit_loop` can find it in a log: `gains_of` known, and no memory but the integral named by `integrated`.
         integrated: the gain ki of a law tau = L + ki * integral of L, L being without memory; empty for others.
+        commands_acceleration: `torque` is one per unit of inertia, from which the controller works out torques by its own model of the
+            robot.
     """
 
     formula: ClassVar[str]
@@ -52,10 +58,25 @@ class ControlLaw(ABC):
     memory: ClassVar[tuple[str, ...]] = ()
     fitted: ClassVar[bool] = False
     integrated: ClassVar[str] = ""
+    commands_acceleration: ClassVar[bool] = False
 
     @abstractmethod
     def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
         """Torque from reference and measured motion."""
+
+    def torques(
+        self, reference: Vectors, q: Sequence[Scalar], dq: Sequence[Scalar], gain: Vectors, memory: Vectors, dt: Scalar
+    ) -> Torques:
+        """The same of all joints."""
+        tau: list[Scalar] = []
+        after: dict[str, list[Scalar]] = {name: [] for name in self.memory}
+        for j in range(len(q)):
+            per_joint = ({name: x[j] for name, x in signals.items()} for signals in (reference, gain, memory))
+            one, states = self.torque(next(per_joint), q[j], dq[j], next(per_joint), next(per_joint), dt)
+            tau.append(one)
+            for name, value in states.items():
+                after[name].append(value)
+        return tau, after
 
     @classmethod
     @abstractmethod
@@ -66,7 +87,7 @@ class ControlLaw(ABC):
     def servo(cls, gain: Mapping[str, Array]) -> dict[str, Array]:
         """What stated gains say of a servo that is commanded positions, as far as they go, (n,) each: `kp`, `kd`, `torque_limit`, and
         the `viscous` friction that it adds."""
-        if cls.memory or not set(cls.gains) <= set(gain):
+        if cls.memory or cls.commands_acceleration or not set(cls.gains) <= set(gain):
             return {}
         stiffness, damping = cls.stiffness_damping(gain)
         return {"kp": stiffness, "kd": damping}
@@ -197,6 +218,33 @@ class CascadePI(ControlLaw):
 
 
 @dataclass(frozen=True)
+class ComputedTorque(ControlLaw):
+    """tau = M(q) (ddqr + kd (dqr - dq) + kp (qr - q)) + h(q, dq), M and h those of the controller's model of the robot.
+
+    With a model that is right, every joint's error is that of a double integrator, e'' + kd e' + kp e = 0, whatever the others do:
+    kp = wn^2, kd = 2 zeta wn.  Friction of the model acts at the velocity of the reference, which does not chatter at rest.
+    """
+
+    formula = "tau = M(q) (ddqr + kp (qr - q) + kd (dqr - dq)) + h(q, dq), by the controller's model"
+    gains = ("kp", "kd")
+    torque_gains = ()
+    references = ("q", "dq", "ddq")
+    fitted = True
+    commands_acceleration = True
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        return reference["ddq"] + gain["kp"] * (reference["q"] - q) + gain["kd"] * (reference["dq"] - dq), {}
+
+    @classmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        return gain["kp"], gain["kd"]
+
+    @classmethod
+    def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
+        return {"kp": stiffness, "kd": damping}
+
+
+@dataclass(frozen=True)
 class DcMotor(ControlLaw):
     """tau = k i,  i = (V - k dq) / R,  V = clip(kp (qr - q) - kd dq, +-voltage): the position loop commands a DC motor's voltage.
 
@@ -268,6 +316,7 @@ LAWS: dict[str, type[ControlLaw]] = {
     "pid": PID,
     "cascade": Cascade,
     "cascade-pi": CascadePI,
+    "computed-torque": ComputedTorque,
     "dc-motor": DcMotor,
     "servo": Servo,
 }

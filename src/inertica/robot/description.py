@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from inertica.display import paragraph, titled
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.model import Robot, Vector
+from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Robot, Vector
 from inertica.robot.terms import Term
 
 
@@ -27,6 +27,7 @@ class Source:
         root, tip, joints: the sub-chain that was selected.
         movable: all joints of the model file that move, in its order; empty where no selection is possible.
         sliding: those of them that slide.
+        floating: whether the base moves freely.
     """
 
     format: str
@@ -37,6 +38,28 @@ class Source:
     joints: tuple[str, ...] | None = None
     movable: tuple[str, ...] = ()
     sliding: tuple[str, ...] = ()
+    floating: bool = False
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What `reduce` and writers are told of the part of the file that was selected."""
+        return {"root": self.root, "tip": self.tip, "joints": self.joints, "floating": self.floating}
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A link of the model file on which the surroundings act.
+
+    Args:
+        name: of the link, as columns of a log call it.
+        link: 0-based robot link that it belongs to.
+        rotation, position: of its frame in the frame of that link.
+    """
+
+    name: str
+    link: int
+    rotation: Matrix = IDENTITY
+    position: Vector = ORIGIN
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,9 @@ class Description:
         notes: remarks of the reader, one sentence each.
         gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
         shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
+        contacts: where the surroundings act on a robot with a floating base; None where nothing is stated.
+        base_at_rest: the base stands still on a sensor that measures the force on it; its rows are those of a floating base.
+        controller: values that the controller computes torques with, where they are no longer those of `prior`.
     """
 
     robot: Robot
@@ -81,6 +107,9 @@ class Description:
     gravity_stated: bool | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
     shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
+    contacts: tuple[Contact, ...] | None = None
+    base_at_rest: bool = False
+    controller: Parameters | None = None
 
     @property
     def name(self) -> str:
@@ -89,7 +118,9 @@ class Description:
     def __repr__(self) -> str:
         friction = "stated" if self.friction_stated else "left to identification"
         values = f"{self.layout.size} parameters ({self.prior.origin})"
-        return f"Description({self.name}: {self.robot.n} joints, {values}, friction {friction}, from {self.source.path.name})"
+        return (
+            f"Description({self.name}: {self.robot.driven} joints, {values}, friction {friction}, from {self.source.path.name})"
+        )
 
     def _repr_html_(self) -> str:
         return titled(repr(self), self.robot._repr_html_(), self.prior._repr_html_(), *map(paragraph, self.notes))
@@ -99,12 +130,21 @@ class Description:
         """Whether gravity is known: stated by a card, or by a model file that does not simply stand upright."""
         return not self.robot.upright if self.gravity_stated is None else self.gravity_stated
 
+    @property
+    def controller_values(self) -> Parameters:
+        """What the controller computes torques with, if it does."""
+        return self.prior if self.controller is None else self.controller
+
+    def with_prior(self, prior: Parameters) -> Description:
+        """The same robot with other values to start from; its controller computes with those it had."""
+        return replace(self, prior=prior, controller=self.controller_values)
+
     def with_gravity(self, gravity: ArrayLike) -> Description:
         """The same robot mounted otherwise; gravity in the base frame."""
         robot = self.robot.with_gravity(gravity)
-        layout = replace(self.layout, robot=robot)
-        prior = Parameters(layout, self.prior.values, self.prior.shapes, self.prior.origin)
-        return replace(self, robot=robot, layout=layout, prior=prior)
+        prior = _mounted(self.prior, robot)
+        controller = None if self.controller is None else _mounted(self.controller, robot)
+        return replace(self, robot=robot, layout=prior.layout, prior=prior, controller=controller)
 
     def with_terms(self, terms: tuple[Term, ...], payloads: tuple[Any, ...] | None = None) -> Description:
         """The same robot with other terms; prior values are carried over by name."""
@@ -138,3 +178,8 @@ class Description:
         """A value of a stated friction set, for simulation."""
         stated = self.friction_sets.get(law, {})
         return float(np.broadcast_to(stated[name], self.robot.n)[joint]) if name in stated else otherwise
+
+
+def _mounted(values: Parameters, robot: Robot) -> Parameters:
+    """Values of the same robot mounted otherwise."""
+    return Parameters(replace(values.layout, robot=robot), values.values, values.shapes, values.origin)

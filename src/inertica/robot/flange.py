@@ -39,7 +39,7 @@ def flange(description: Description, where: str | tuple[float, ...] | None = Non
     if where is None and description.layout.payloads:
         payload = description.layout.payloads[0]
         return Flange(payload, f"the card's payload pose on {description.robot.joints[payload.link].link}")
-    frames = {place.link: (j, place) for j, places in enumerate(_frames(description)) for place in places}
+    frames = {place.link: (j, place) for j, places in enumerate(frames_of(description)) for place in places}
     if where is None:
         where = next((name for name in USUAL if name in frames), description.robot.joints[last].link)
     if where not in frames:
@@ -63,7 +63,7 @@ def _posed(link: int, pose: tuple[float, ...]) -> RigidBody:
     return RigidBody(link, SUFFIX, matrix(rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)), vector(pose[:3]))
 
 
-def _frames(description: Description) -> tuple[tuple[Placed, ...], ...]:
+def frames_of(description: Description) -> tuple[tuple[Placed, ...], ...]:
     """Per link the frames of the model file that ride on it, its own first."""
     tree = source_tree(description.source)
     if tree is None:

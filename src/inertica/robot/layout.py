@@ -24,8 +24,8 @@ _SLIDING = {"N m": "N", "N m s/rad": "N s/m", "N m/rad": "N/m", "kg m^2": "kg"}
 class Layout:
     """The parameters of a robot in their fixed order.
 
-    Link by link: ten inertial parameters, then the terms of that joint (Ia, Fv, Fc, off, others); after the last link the terms
-    that span several joints and the payloads.
+    Link by link, a floating base first: ten inertial parameters, then the terms of that joint (Ia, Fv, Fc, off, others); after the
+    last link the terms that span several joints and the payloads.
 
     Args:
         robot: whose parameters these are.
@@ -52,9 +52,9 @@ class Layout:
     def blocks(self) -> tuple[RigidBody | Term, ...]:
         """Bodies and terms in the order of their parameters."""
         out: list[RigidBody | Term] = []
-        for j in range(self.robot.n):
+        for j in self.robot.links:
             of_joint = [t for t in self.terms if t.joint == j]
-            out += [RigidBody(j, str(j + 1)), *sorted(of_joint, key=lambda t: t.rank)]
+            out += [RigidBody(j, self.robot.number(j)), *sorted(of_joint, key=lambda t: t.rank)]
         out.extend(t for t in self.terms if t.joint is None)
         out.extend(self.payloads)
         return tuple(out)
@@ -120,14 +120,14 @@ class Layout:
 
     def link(self, j: int) -> slice:
         """Where the ten inertial parameters of link j (0-based) are."""
-        return next(s for b, s in self.bodies if b.link == j and b.suffix == str(j + 1))
+        return next(s for b, s in self.bodies if b.link == j and b.suffix == self.robot.number(j))
 
-    def cells(self) -> tuple[list[dict[str, str]], list[str]]:
+    def cells(self) -> tuple[dict[int, dict[str, str]], list[str]]:
         """Per link its parameters by symbol (`XX` -> `XX1`), and the names of those that belong to no single link or are a user's."""
-        rows: list[dict[str, str]] = [{} for _ in self.robot.joints]
+        rows: dict[int, dict[str, str]] = {j: {} for j in self.robot.links}
         extra = []
         for p in self.parameters:
-            symbol = p.name.removesuffix(str(p.joint + 1)) if p.joint is not None else p.name
+            symbol = p.name.removesuffix(self.robot.number(p.joint)) if p.joint is not None else p.name
             if p.joint is None or p.kind == "user" or symbol == p.name or symbol[-1:].isdigit():
                 extra.append(p.name)
             else:
@@ -177,11 +177,9 @@ class Parameters(Tabular):
 
     def _repr_html_(self) -> str:
         rows, extra = self.layout.cells()
-        kinds = list(dict.fromkeys(kind for row in rows for kind in row))
-        body = [
-            [joint.link, *(self[row[kind]] if kind in row else "" for kind in kinds)]
-            for joint, row in zip(self.layout.robot.joints, rows, strict=True)
-        ]
+        kinds = list(dict.fromkeys(kind for row in rows.values() for kind in row))
+        joints = self.layout.robot.joints
+        body = [[joints[j].link, *(self[row[kind]] if kind in row else "" for kind in kinds)] for j, row in rows.items()]
         others = [html_table(("parameter", "value"), [[name, self[name]] for name in extra])] if extra else []
         return titled(repr(self), html_table(("link", *kinds), body), *others)
 
@@ -215,8 +213,8 @@ class Parameters(Tabular):
         return Parameters(layout, np.array([known.get(n, 0.0) for n in layout.names]), np.array(shapes), self.origin)
 
     def link(self, j: int) -> Array:
-        """The ten inertial parameters of link j (0-based)."""
-        return np.array(self.values[self.layout.link(j)])
+        """The ten inertial parameters of link j (0-based); zeros for what stands between world and floating base."""
+        return np.array(self.values[self.layout.link(j)]) if j in self.layout.robot.links else np.zeros(10)
 
     def moments(self) -> tuple[float, ...]:
         """MX, MY, MZ, M of every link with the payloads it carries, one after the other: what gravity acts on."""
@@ -227,5 +225,5 @@ class Parameters(Tabular):
 
     def inconsistent_links(self) -> list[str]:
         """Names of links that no real body can have."""
-        joints = self.layout.robot.joints
-        return [joints[j].link for j in range(len(joints)) if not inertia.physically_consistent(self.link(j))]
+        robot = self.layout.robot
+        return [robot.joints[j].link for j in robot.links if not inertia.physically_consistent(self.link(j))]

@@ -21,7 +21,7 @@ def load(robot: str | Path) -> Description:
 
     Args:
         robot: a catalog name, or the path of a DH YAML, URDF, MJCF or robot card, or of a folder that holds a card as `robot.yaml`,
-            such as that of a result; where the package robot_descriptions is installed, one of its names (`ur10e_description`).
+            such as that of a result; where the package robot_descriptions is installed, one of its names (`panda_description`).
 
     Examples:
         >>> ia.load("tx40").robot.joint_names[:2]

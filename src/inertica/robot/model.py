@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,16 +82,24 @@ class Limits:
         return cls((-math.inf,) * n, inf, inf, inf, inf)
 
 
+FREE = 6
+"""Degrees of freedom of a floating base."""
+
+
 @dataclass(frozen=True)
 class Robot:
-    """A tree of revolute and prismatic joints; parents come before their children.
+    """A tree of revolute and prismatic joints; parents come before their children, but for the joints of a floating base.
+
+    A base that floats hangs on six joints without drives, which follow the robot's own: three slides and three turns, of which the
+    last carries the base and the others links without mass; see `floating.py`.
 
     Args:
         name: what to call it.
         joints: one per degree of freedom; joint i carries link i.
-        gravity: acceleration of free fall in the base frame.
+        gravity: acceleration of free fall in the base frame; in the world for a base that floats.
         limits: of each joint.
         base: name of the link that does not move.
+        floating: whether the last six joints are those of a floating base.
     """
 
     name: str
@@ -97,14 +107,18 @@ class Robot:
     gravity: Vector = EARTH
     limits: Limits = field(default=None)  # type: ignore[assignment]
     base: str = "base"
+    floating: bool = False
 
     def __post_init__(self) -> None:
-        for i, joint in enumerate(self.joints):
-            if not -1 <= joint.parent < i:
+        before = {-1}
+        for i in self.order:
+            joint = self.joints[i]
+            if joint.parent not in before:
                 raise InputError(
                     f"{self.name}: joint {joint.name} comes before the joint that carries it; list parents first",
                     joint=joint.name,
                 )
+            before.add(i)
             length = math.sqrt(sum(x * x for x in joint.axis))
             if abs(length - 1.0) > 1e-9:
                 raise InputError(f"{self.name}: the axis of joint {joint.name} has length {length:g}, not 1", joint=joint.name)
@@ -114,8 +128,9 @@ class Robot:
             object.__setattr__(self, "limits", Limits.none(len(self.joints)))
 
     def __repr__(self) -> str:
-        kinds = "".join("P" if joint.prismatic else "R" for joint in self.joints)
-        return f"Robot({self.name}: {self.n} joints {kinds}, gravity {' '.join(f'{g:g}' for g in self.gravity)})"
+        kinds = "".join("P" if joint.prismatic else "R" for joint in self.joints[: self.driven])
+        base = ", floating base" * self.floating
+        return f"Robot({self.name}: {self.driven} joints {kinds}{base}, gravity {' '.join(f'{g:g}' for g in self.gravity)})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -136,8 +151,27 @@ class Robot:
 
     @property
     def n(self) -> int:
-        """Number of joints."""
+        """Number of joints, those of a floating base among them."""
         return len(self.joints)
+
+    @property
+    def driven(self) -> int:
+        """Number of joints of the robot's own, which come first."""
+        return self.n - FREE * self.floating
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Joints from the base outwards: every joint after the one that carries it."""
+        return outwards(self.joints)
+
+    @cached_property
+    def links(self) -> tuple[int, ...]:
+        """Joints whose link is a body, from the base outwards; the first five of a floating base carry none."""
+        return self.order[FREE - 1 :] if self.floating else self.order
+
+    def number(self, i: int) -> str:
+        """What names of the parameters of link i end in: the 1-based number of its joint, 0 for a base that floats."""
+        return "0" if self.floating and i == self.n - 1 else str(i + 1)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -171,6 +205,13 @@ class Robot:
     def with_lengths(self, values: dict[str, float]) -> Robot:
         """The same robot with other values for some named lengths; used to tell which length a coefficient comes from."""
         return replace(self, joints=tuple(_stretched(j, values) for j in self.joints))
+
+
+def outwards(joints: Sequence[Joint]) -> tuple[int, ...]:
+    """Joints in an order in which none comes before the one that carries it: by number, but those of a floating base first."""
+    n = len(joints)
+    first = next((i for i in range(n) if joints[i].parent < 0), 0)
+    return (*range(first, n), *range(first))
 
 
 def _words(values: tuple[float, ...]) -> str:

@@ -54,20 +54,28 @@ def longest_link(robot: Robot) -> float:
 def levers(robot: Robot) -> NDArray[np.float64]:
     """(n,) m by which efforts are multiplied before joints are compared: one on torques, the longest link on forces of sliding joints.
 
-    Sums of squares over joints of both kinds would otherwise depend on whether lengths are stated in metres or in millimetres.
+    Sums of squares over joints of both kinds would otherwise depend on whether lengths are stated in metres or in millimetres.  Zero
+    on the joints of a floating base: what is predicted well or badly are the torques of drives.
     """
+    out = _radii(robot)
+    out[robot.driven :] = 0.0
+    return out
+
+
+def _radii(robot: Robot) -> NDArray[np.float64]:
+    """(n,) m that a unit of each coordinate moves: one radian at one metre, the longest link on sliding joints."""
     length = longest_link(robot) or 1.0
     return np.array([length if joint.prismatic else 1.0 for joint in robot.joints])
 
 
 def speeds(robot: Robot) -> NDArray[np.float64]:
     """(n,) rad/s or m/s, a radian or a length of the longest link in the natural time of the robot."""
-    return levers(robot) / _time(robot, longest_link(robot) or 1.0)
+    return _radii(robot) / _time(robot, longest_link(robot) or 1.0)
 
 
 def standstill(robot: Robot) -> NDArray[np.float64]:
     """(n,) ranges of positions, rad or m, within which joints count as standing still."""
-    return STILL * levers(robot)
+    return STILL * _radii(robot)
 
 
 def _gyration(ten: np.ndarray) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from inertica.errors import InputError
+from inertica.numbers import whole
 from inertica.robot import friction
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.formula import Formula, FormulaTerm
@@ -59,8 +60,8 @@ def read_options(keys: Mapping[str, Item], robot: Robot) -> Options:
 
 def plain_layout(robot: Robot) -> Layout:
     """The layout of a file that says nothing: armature, viscous and Coulomb friction on every joint."""
-    terms: list[Term] = [Armature(j) for j in range(robot.n)]
-    return Layout(robot, (*terms, *default_friction(robot.n)))
+    terms: list[Term] = [Armature(j) for j in range(robot.driven)]
+    return Layout(robot, (*terms, *default_friction(robot.driven)))
 
 
 def default_friction(n: int) -> tuple[friction.FrictionLaw, ...]:
@@ -102,9 +103,10 @@ def joint_of(item: Item, robot: Robot) -> int:
 def _joint(item: Item, word: str, robot: Robot) -> int:
     with item.located():
         if word.isdecimal() and word not in robot.joint_names:
-            number = int(word) if len(word) < 6 else 0
-            if not 1 <= number <= robot.n:
-                raise InputError(f"{item.key}: {robot.name} has no joint {word[:20]}; its joints are numbered 1 to {robot.n}")
+            if (number := whole(word)) is None or not 1 <= number <= robot.driven:
+                raise InputError(
+                    f"{item.key}: {robot.name} has no joint {word[:20]}; its joints are numbered 1 to {robot.driven}"
+                )
             return number - 1
         return robot.joint_index(word)
 
@@ -121,9 +123,9 @@ def _read_friction(item: Item, robot: Robot) -> tuple[tuple[friction.FrictionLaw
     if item.is_scalar:
         word = item.text(FRICTION_WORDS)
         if word == "auto":
-            return default_friction(robot.n), False
-        return (() if word == "none" else tuple(friction.law(word, j, robot) for j in range(robot.n))), True
-    return tuple(t for j in range(robot.n) for t in _laws_of_joint(item, j, robot)), True
+            return default_friction(robot.driven), False
+        return (() if word == "none" else tuple(friction.law(word, j, robot) for j in range(robot.driven))), True
+    return tuple(t for j in range(robot.driven) for t in _laws_of_joint(item, j, robot)), True
 
 
 def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[friction.FrictionLaw]:
@@ -144,7 +146,7 @@ def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
     ((name, options),) = entries.items()
     stated = {} if options.is_null else dict(options.mapping())
     moments = {k: tuple(x.number() for x in stated.pop(k).items()) for k in ("moments",) if k in stated}
-    values = {k: v.per_joint(robot.n)[joint] for k, v in stated.items()}
+    values = {k: v.per_joint(robot.driven)[joint] for k, v in stated.items()}
     kind = friction.LAWS[name]
     positive = {option for option, *_ in kind.constants} - set(kind.may_vanish)
     with options.located():
@@ -158,10 +160,10 @@ def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
 
 def _read_armature(item: Item, robot: Robot) -> tuple[Armature, ...]:
     if not item.is_list:
-        return tuple(Armature(j) for j in range(robot.n)) if item.boolean() else ()
+        return tuple(Armature(j) for j in range(robot.driven)) if item.boolean() else ()
     flags = item.items()
-    if len(flags) != robot.n:
-        raise item.fail(f"{item.key} has {len(flags)} values for {robot.n} joints")
+    if len(flags) != robot.driven:
+        raise item.fail(f"{item.key} has {len(flags)} values for {robot.driven} joints")
     return tuple(Armature(j) for j, flag in enumerate(flags) if flag.boolean())
 
 
@@ -232,7 +234,7 @@ def _unit(item: Item) -> str:
 
 def _formula(item: Item, robot: Robot) -> Formula:
     with item.located():
-        return Formula(item.text(), robot.n)
+        return Formula(item.text(), robot.driven)
 
 
 def _read_springs(item: Item, robot: Robot) -> tuple[Term, ...]:

@@ -115,7 +115,7 @@ def outlines(description: Description, packages: Sequence[str | Path] = ()) -> O
             out.append(Outline(j, name, tuple(capsule(a, b, r) for a, b, r in stated[j]), "stated"))
         elif of_file.get(j):
             out.append(Outline(j, name, of_file[j], "file"))
-        elif any_shape and (j == BASE or not description.prior.link(j)[9] > 0.0):
+        elif (any_shape and (j == BASE or not description.prior.link(j)[9] > 0.0)) or (robot.floating and j not in robot.links):
             out.append(Outline(j, name, (), "file"))  # a frame between others, without a body
         else:
             out.append(Outline(j, name, _built(description, j, places, radii[j]), "built"))
@@ -140,8 +140,9 @@ def link_shapes(source: Source, links: Iterable[int]) -> dict[int, LinkShapes]:
         by_link = {place.link: tuple(solids_of(place)) for place in places}
         shapes = tuple(shape for several in by_link.values() for shape in several)
         if not shapes:
-            problem = f"link '{places[0].link}' has neither collision nor visual geometry that could hold its mass"
-            raise FileError(source.path, problem, tree.link_lines.get(places[0].link))
+            link = places[0].link if places else "a massless one of the floating base"
+            problem = f"link '{link}' has neither collision nor visual geometry that could hold its mass"
+            raise FileError(source.path, problem, tree.link_lines.get(link))
         bare = tuple(name for name, several in by_link.items() if not several and np.any(tree.ten(name)))
         out[number] = LinkShapes(shapes, bare)
     return out
@@ -238,7 +239,8 @@ def _radii(description: Description) -> Mapping[int, float]:
 def arm_length(robot: Robot) -> float:
     """m from the base along the longest chain of joints; a sliding joint counts with its range."""
     reach = [0.0] * robot.n
-    for j, joint in enumerate(robot.joints):
+    for j in robot.order:
+        joint = robot.joints[j]
         low, high = robot.limits.lower[j], robot.limits.upper[j]
         slide = max(abs(low), abs(high)) if joint.prismatic and math.isfinite(low) and math.isfinite(high) else 0.0
         before = reach[joint.parent] if joint.parent >= 0 else 0.0

@@ -21,7 +21,7 @@ def assumed_friction(description: Description) -> Description:
     """The robot with plain friction on every joint unless a law is stated: what filter and delay are chosen with."""
     if description.friction_stated:
         return description
-    return with_laws(description, plain_friction(description.robot.n))
+    return with_laws(description, plain_friction(description.robot.driven))
 
 
 def with_laws(description: Description, laws: Iterable[Term]) -> Description:
@@ -42,7 +42,7 @@ def with_sign_width(description: Description, width: float) -> Description:
 def with_plain_friction(layout: Layout) -> Layout:
     """A layout with viscous and dry friction and an offset on every joint: those that a joint lacks are added."""
     more: list[Term] = []
-    for j in range(layout.robot.n):
+    for j in range(layout.robot.driven):
         laws = [t for t in friction_terms(layout.terms) if t.joint == j]
         kinds = {kind for t in laws for kind in t.states}
         more += [] if any(isinstance(t, Viscous) for t in laws) else [Viscous(j)]

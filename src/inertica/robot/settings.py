@@ -18,12 +18,23 @@ NOISE_PER_JOINT = ("q", "dq", "ddq", "tau", "i", "q_deg")
 LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "torque")
 TRUST_KEYS = ("all", "masses", "first_moments", "inertias", "armature", "friction")
 COLUMN_KEYS = ("t", "q", "dq", "ddq", "qr", "dqr", "ddqr", "tau", "i", "theta", "dtheta", "taum")
+BASE_PARTS = {
+    **dict.fromkeys(("base_pos", "base_rotvec", "base_lin_vel", "base_ang_vel", "imu_acc", "imu_gyro"), ("x", "y", "z")),
+    "base_quat": ("w", "x", "y", "z"),
+}
+"""What logs say of a floating base, and the last word of its columns."""
 
 Side = Literal["motor", "joint"]
 """Where a log was recorded: before the gears or behind them."""
 
 Convert = Callable[[int, float], float]
 """From the file's unit to SI for a 0-based joint's coordinate: degrees apply to revolute joints only."""
+
+
+def is_of_base(symbol: str) -> bool:
+    """Whether a symbol of a card's `columns` is a single column of a floating base, such as `base_quat_w`."""
+    name, _, axis = symbol.rpartition("_")
+    return axis in BASE_PARTS.get(name, ())
 
 
 def as_given(joint: int, value: float) -> float:
@@ -38,7 +49,7 @@ def read_limits(item: Item, robot: Robot, convert: Convert = as_given) -> Limits
         if key not in keys:
             values[key] = getattr(robot.limits, key)
             continue
-        values_here = keys[key].per_joint(robot.n, infinite=True)
+        values_here = (*keys[key].per_joint(robot.driven, infinite=True), *getattr(robot.limits, key)[robot.driven :])
         angular = key in ("lower", "upper", "velocity")
         values[key] = tuple(convert(j, v) if angular else v for j, v in enumerate(values_here))
         if key in ("velocity", "acceleration", "torque") and min(values_here) <= 0.0:
@@ -171,7 +182,11 @@ def read_columns(item: Item, n: int) -> dict[str, str | tuple[str, ...]] | tuple
     if item.is_list:
         return item.texts()
     out: dict[str, str | tuple[str, ...]] = {}
-    for key, entry in item.mapping(COLUMN_KEYS).items():
+    of_base = (f"{name}_{axis}" for name, axes in BASE_PARTS.items() for axis in axes)
+    for key, entry in item.mapping((*COLUMN_KEYS, *of_base)).items():
+        if is_of_base(key):
+            out[key] = entry.text()
+            continue
         if entry.is_list:
             names = entry.texts()
             if key == "t" or len(names) != n:

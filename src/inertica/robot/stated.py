@@ -53,7 +53,7 @@ def read_constraints(item: Item, layout: Layout, encloses: bool = False) -> dict
 
 def _names(layout: Layout) -> list[str]:
     """Parameters of the layout, and those that a friction law may still bring when friction is chosen later."""
-    laws = [law(j) for j in range(layout.robot.n) for law in LAWS.values()]
+    laws = [law(j) for j in range(layout.robot.driven) for law in LAWS.values()]
     return list(dict.fromkeys([*layout.names, *(p.name for law in laws for p in law.parameters)]))
 
 
@@ -93,7 +93,7 @@ def _links(item: Item, robot: Robot, encloses: bool) -> dict[int, dict[str, Any]
 def _link(item: Item, word: str, robot: Robot) -> int:
     """1-based, from the name of a link or of its joint, or the number itself."""
     links = [joint.link for joint in robot.joints]
-    for names in (links, list(robot.joint_names), [str(k + 1) for k in range(robot.n)]):
+    for names in (links, list(robot.joint_names), [robot.number(k) for k in range(robot.n)]):
         if word in names:
             return names.index(word) + 1
     known = dict.fromkeys([*links, *robot.joint_names])

@@ -19,8 +19,10 @@ from numpy.typing import ArrayLike
 from inertica.arrays import Array
 from inertica.errors import FileError, InputError, ModelWarning, nearest
 from inertica.robot import inertia
+from inertica.robot.floating import on_floating_base
 from inertica.robot.model import (
     EARTH,
+    FREE,
     IDENTITY,
     ORIGIN,
     Joint,
@@ -55,6 +57,7 @@ class TreeJoint:
         unsupported: what keeps this joint from moving in a `Robot` (a ball joint, say), with advice; frozen it does no harm.
         follows: the joint whose motion it repeats (<mimic>).
         continuous: the file says that it turns without end.
+        free: the child moves freely.
     """
 
     name: str
@@ -78,6 +81,7 @@ class TreeJoint:
     unsupported: str | None = None
     follows: str | None = None
     continuous: bool = False
+    free: bool = False
 
     @property
     def movable(self) -> bool:
@@ -160,7 +164,7 @@ class Reduced:
         tens: (n, 10) inertial parameters per link, fixed parts merged.
         armature, damping, friction, stiffness: (n,) prior Ia, Fv, Fc, Ks.
         springref: (n,) coordinates at which springs are at rest.
-        merged: per robot link the source links it consists of; the first is the link itself.
+        merged: per robot link the source links it consists of; the first is the link itself; none between world and floating base.
         base: source links that do not move.
         notes: remarks, one sentence each.
         movable: all joints of the tree that move, those that were not selected among them, in the order of the file.
@@ -186,6 +190,7 @@ def reduce(
     tip: str | None = None,
     joints: Sequence[str] | None = None,
     gravity: ArrayLike | None = None,
+    floating: bool | None = None,
 ) -> Reduced:
     """The robot of a tree.
 
@@ -195,9 +200,12 @@ def reduce(
         tip: only joints on the path from root to this link move.
         joints: only these move, in this order.
         gravity: in the frame of the root, in place of the file's.
+        floating: whether the root moves freely; by default where it is a body with a free joint that carries all others.
 
     Joints that do not move are frozen at zero and their links merged; so are grippers, see `_without_grippers`.
     """
+    if root is None and (body := _free_body(tree)) is not None:
+        root, floating = body, floating is not False
     root = tree.base if root is None else _known_link(tree, root)
     carried = _carried_by(tree, root)
     moving = _moving(tree, carried, root, tip, joints)
@@ -206,15 +214,18 @@ def reduce(
     index = {joint.name: i for i, (joint, _) in enumerate(moving_joints)}
     built = [_robot_joint(i, joint, at, index) for i, (joint, at) in enumerate(moving_joints)]
     source = [joint for joint, _ in moving_joints]
-    down = tree.gravity if root == tree.base else _gravity_at(tree, root)
+    down = tree.gravity if root == tree.base or floating else _gravity_at(tree, root)
     robot = Robot(tree.name, tuple(built), vector(gravity) if gravity is not None else down, _limits(source), root)
-    merged = tuple(bodies[joint.child] for joint in source)
+    merged: tuple[tuple[Placed, ...], ...] = tuple(bodies[joint.child] for joint in source)
+    base = bodies[root]
+    if floating:
+        robot, merged, base = on_floating_base(robot), (*merged, *((),) * (FREE - 1), base), ()
     tens = np.array([_total(tree, places) for places in merged]).reshape(-1, 10)
-    _warn_massless(tree, source, tens)
-    priors = {what: np.array([getattr(j, what) for j in source]) for what in DRIVE}
-    movable = tuple(joint.name for joint in tree.joints if joint.movable)
+    _warn_massless(tree, source, tens[: len(source)])
+    priors = {what: np.array([getattr(j, what) for j in source] + [0.0] * (robot.n - robot.driven)) for what in DRIVE}
+    movable = tuple(joint.name for joint in tree.joints if joint.movable and not joint.free)
     sliding = tuple(joint.name for joint in tree.joints if joint.kind == "prismatic")
-    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, sliding=sliding, **priors)
+    return Reduced(robot, tens, merged=merged, base=base, notes=tree.notes, movable=movable, sliding=sliding, **priors)
 
 
 def checked(tree: Tree) -> Tree:
@@ -261,6 +272,15 @@ def unit_axis(axis: ArrayLike) -> tuple[Vector, bool]:
     near = np.where(np.abs(a) < 1e-5, 0.0, a)
     near /= np.linalg.norm(near)
     return vector(near), bool(np.abs(near - a).max() > 1e-10)
+
+
+def _free_body(tree: Tree) -> str | None:
+    """The body with a free joint that carries every joint that turns or slides; none where that is not one and the same."""
+    free = [joint.child for joint in tree.joints if joint.free]
+    if len(free) != 1:
+        return None
+    movable = {joint.name for joint in tree.joints if joint.movable and not joint.free}
+    return free[0] if movable and movable <= {joint.name for joint in _carried_by(tree, free[0])} else None
 
 
 def _known_link(tree: Tree, link: str) -> str:
@@ -411,7 +431,7 @@ def _gravity_at(tree: Tree, root: str) -> Vector:
 
 def _total(tree: Tree, places: Sequence[Placed]) -> Array:
     """Ten parameters of a body: those of its links, seen from its frame."""
-    tens = [
+    tens = [np.zeros(10)] + [
         tree.ten(p.link) if p.rotation == IDENTITY and p.position == ORIGIN else in_frame(tree.ten(p.link), p) for p in places
     ]
     return np.sum(tens, axis=0)

@@ -39,6 +39,7 @@ class Selection(TypedDict, total=False):
     root: str | None
     tip: str | None
     joints: Sequence[str] | None
+    floating: bool | None
     labels: Mapping[str, str] | None
 
 
@@ -67,13 +68,13 @@ def write_back(
         symbols: Ia, Fv, Fc, Ks -> the field of `Reduced`, for those that the format has a place for.
         source: the file the robot was read from.
         target: the file to write; may be the source.
-        parameters: values for the robot that `reduce` gives under the same root, tip and joints.
-        selection: root, tip, joints; labels are written as a comment into each link.
+        parameters: values for the robot that `reduce` gives under the same root, tip, joints and base.
+        selection: root, tip, joints, floating; labels are written as a comment into each link.
 
     Returns:
         Notes on what the format cannot hold.
     """
-    chain = (selection.get("root"), selection.get("tip"), selection.get("joints"))
+    chain = (selection.get("root"), selection.get("tip"), selection.get("joints"), None, selection.get("floating"))
     document = read_xml(source)
     file = read(document)
     tree = file.tree()
@@ -139,7 +140,7 @@ def left_out(parameters: Parameters, symbols: Sequence[str], format: str) -> tup
     """A sentence on non-zero parameters for which the format has no place."""
     layout = parameters.layout
     placed = {f"{s}{j + 1}" for s in symbols for j in range(layout.robot.n)}
-    bodies = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
+    bodies = {name for j in layout.robot.links for name in layout.names[layout.link(j)]}
     names = [n for n in layout.names if n not in placed | bodies and parameters[n]]
     return (f"{format} has no place for {', '.join(names)}; they are not in the file",) if names else ()
 

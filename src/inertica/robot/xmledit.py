@@ -60,6 +60,19 @@ class Edits:
         """A new child element on a line of its own, last or first in the parent; `inner` are its own children."""
         self._new_children[parent].append((first, tag, attributes, inner))
 
+    def set_text(self, element: Element, value: str) -> None:
+        """Give an element without children a text."""
+        span = self._document.spans[element]
+        if span.closing == span.end:  # <a/> opens up
+            closed = b">" + _bytes(saxutils.escape(value)) + b"</" + str(element.tag).encode() + b">"
+            self._replacements.append((self._tag_end(element), span.opening, closed))
+        else:
+            self._replacements.append((span.opening, span.closing, _bytes(saxutils.escape(value))))
+
+    def insert(self, parent: Element, text: str, first: bool = False) -> None:
+        """A new child on a line of its own, as XML."""
+        self._new_children[parent].append((first, text, {}, ()))
+
     def comment(self, parent: Element, mark: str, words: str) -> None:
         """A comment `mark: words` in the parent, in place of an earlier one with the same mark."""
         text = xml_comment(f"{mark}: {words}").encode("ascii", "replace")
@@ -141,7 +154,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _render(tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]], outer: bytes, inside: bytes) -> bytes:
-    if tag.startswith("<!--"):
+    if tag.startswith("<"):  # a comment, or XML as it is
         return tag.encode("ascii")
     opening = f"<{tag}" + "".join(f" {k}={saxutils.quoteattr(v)}" for k, v in attributes.items())
     parts = [_render(t, a, (), inside, inside) for t, a in inner]

@@ -22,7 +22,9 @@ from inertica.errors import FileError, refuse_devices
 
 Element: TypeAlias = etree._Element
 
-EXPAND = "expand the file first, with `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
+EXPAND = (
+    "expand the file first: with the option xacro, or `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
+)
 
 _START_TAG = re.compile(rb"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 
@@ -182,6 +184,19 @@ def floats(document: Document, element: Element, name: str, count: int, default:
 def number(document: Document, element: Element, name: str, default: float | None = None) -> float:
     """One finite number from an attribute."""
     return float(floats(document, element, name, 1, None if default is None else (default,))[0])
+
+
+def number_text(document: Document, element: Element, tag: str, default: float) -> float:
+    """One finite number from the text of the first child of that tag; the default where there is none."""
+    holder = child(element, tag)
+    if holder is None:
+        return default
+    value = (holder.text or "").strip()
+    if value.lower() in ("true", "false"):
+        return float(value.lower() == "true")
+    if value.lower().lstrip("+-") in ("inf", "infinity"):
+        return float(value)
+    return float(parse_floats(document, holder, "the text", value, 1)[0])
 
 
 def parse_floats(document: Document, element: Element, name: str, value: str, count: int | None) -> Array:

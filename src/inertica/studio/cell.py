@@ -11,7 +11,7 @@ from inertica.excitation.collision import Collisions
 from inertica.excitation.safety import AUTO, NONE, surroundings, upwards, usual_floor
 from inertica.excitation.solids import Obstacle
 from inertica.robot.description import Description
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused
 
 Document = dict[str, Any]
@@ -37,30 +37,30 @@ class Cell:
     clearance: float | None = None
 
     @classmethod
-    def asked(cls, asked: Asked) -> Cell:
+    def of(cls, arguments: Arguments) -> Cell:
         """From the form of the page, or from what was remembered; sizes and corners that cannot be are refused with a sentence."""
-        floor: float | str = asked.word("floor", (AUTO, NONE)) if isinstance(asked.values.get("floor"), str) else AUTO
-        if (height := asked.values.get("floor")) is not None and not isinstance(height, str):
-            floor = asked.number("floor", None, -100.0, 100.0)
-        box = tuple(asked.numbers("box", 6)) if "box" in asked else None
+        floor: float | str = arguments.word("floor", (AUTO, NONE)) if isinstance(arguments.values.get("floor"), str) else AUTO
+        if (height := arguments.values.get("floor")) is not None and not isinstance(height, str):
+            floor = arguments.number("floor", None, -100.0, 100.0)
+        box = tuple(arguments.numbers("box", 6)) if "box" in arguments else None
         if box is not None and not all(low < high for low, high in zip(box[:3], box[3:], strict=True)):
             raise Refused("the working box needs a highest corner above its lowest one in x, y and z", 400)
-        listed = asked.values.get("obstacles") or []
-        if not isinstance(listed, list) or len(listed) > MOST or not all(isinstance(o, Mapping) for o in listed):
+        obstacles = arguments.values.get("obstacles") or []
+        if not isinstance(obstacles, list) or len(obstacles) > MOST or not all(isinstance(o, Mapping) for o in obstacles):
             raise Refused(f"'obstacles' should be a list of at most {MOST} objects", 400)
-        clearance = asked.number("clearance", None, 1e-4, 10.0) if "clearance" in asked else None
-        return cls(floor, box, tuple(_obstacle(Asked(o), k + 1) for k, o in enumerate(listed)), clearance)
+        clearance = arguments.number("clearance", None, 1e-4, 10.0) if "clearance" in arguments else None
+        return cls(floor, box, tuple(_obstacle(Arguments(o), k + 1) for k, o in enumerate(obstacles)), clearance)
 
     def document(self) -> Document:
-        listed = [{"kind": o.kind, "size": list(o.size), "position": list(o.position)} for o in self.obstacles]
+        obstacles = [{"kind": o.kind, "size": list(o.size), "position": list(o.position)} for o in self.obstacles]
         box = None if self.box is None else list(self.box)
-        return {"floor": self.floor, "box": box, "obstacles": listed, "clearance": self.clearance}
+        return {"floor": self.floor, "box": box, "obstacles": obstacles, "clearance": self.clearance}
 
     @property
     def options(self) -> dict[str, Any]:
         """What differs from the defaults of `ia.excite`."""
-        listed = {"box": self.box, "obstacles": self.obstacles or None, "clearance": self.clearance}
-        known = {key: value for key, value in listed.items() if value is not None}
+        options = {"box": self.box, "obstacles": self.obstacles or None, "clearance": self.clearance}
+        known = {key: value for key, value in options.items() if value is not None}
         return known if self.floor == AUTO else {"floor": self.floor, **known}
 
     def bodies(self, description: Description) -> Collisions:
@@ -84,14 +84,14 @@ class Cell:
     @property
     def python(self) -> list[str]:
         """Arguments of `ia.excite`."""
-        listed = ", ".join(f'Obstacle("{o.kind}", {o.size}, {o.position})' for o in self.obstacles)
-        return [f"{key}={f'[{listed}]' if key == 'obstacles' else repr(value)}" for key, value in self.options.items()]
+        obstacles = ", ".join(f'Obstacle("{o.kind}", {o.size}, {o.position})' for o in self.obstacles)
+        return [f"{key}={f'[{obstacles}]' if key == 'obstacles' else repr(value)}" for key, value in self.options.items()]
 
 
-def _obstacle(asked: Asked, number: int) -> Obstacle:
-    kind = asked.word("kind", ("box", "sphere", "cylinder"))
-    size = tuple(asked.numbers("size", {"box": 3, "sphere": 1, "cylinder": 2}[kind]))
-    x, y, z = asked.numbers("position", 3)
+def _obstacle(arguments: Arguments, number: int) -> Obstacle:
+    kind = arguments.word("kind", ("box", "sphere", "cylinder"))
+    size = tuple(arguments.numbers("size", {"box": 3, "sphere": 1, "cylinder": 2}[kind]))
+    x, y, z = arguments.numbers("position", 3)
     try:
         return Obstacle(kind, size, (x, y, z))
     except InputError as error:

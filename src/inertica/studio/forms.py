@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from inertica.options import Field, options_of
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.room import Document
 
 T = TypeVar("T")
@@ -22,9 +22,9 @@ def form(cls: type, last: Mapping[str, Any] | None = None) -> list[Document]:
     return [_field(f, (last or {}).get(f.name)) for f in options_of(cls) if f.option.label]
 
 
-def asked_options(cls: type[T], asked: Asked) -> T:
+def options_from(cls: type[T], arguments: Arguments) -> T:
     """The options that a form states; what is out of its limits is refused."""
-    return cls(**{f.name: _value(f, asked) for f in options_of(cls) if f.option.label and f.name in asked})
+    return cls(**{f.name: _value(f, arguments) for f in options_of(cls) if f.option.label and f.name in arguments})
 
 
 def changed(options: Any) -> dict[str, Any]:
@@ -56,10 +56,10 @@ def _field(f: Field, last: Any) -> Document:
     }  # fmt: skip
 
 
-def _value(f: Field, asked: Asked) -> Any:
+def _value(f: Field, arguments: Arguments) -> Any:
     if f.option.choices:
-        return asked.word(f.name, f.option.choices)
+        return arguments.word(f.name, f.option.choices)
     if isinstance(f.default, bool):
-        return asked.flag(f.name, f.default)
-    value = asked.number(f.name, None, f.option.least, f.option.most)
+        return arguments.flag(f.name, f.default)
+    value = arguments.number(f.name, None, f.option.least, f.option.most)
     return round(value) if isinstance(f.default, int) else value

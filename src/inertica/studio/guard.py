@@ -71,9 +71,9 @@ class Guard:
 
     def check_token(self, cookies: Mapping[str, str], headers: Mapping[str, str]) -> bool:
         """Whether the token came as a header; refused when there is none that fits."""
-        said = headers.get(HEADER)
-        if said is not None:
-            if not self.is_token(said):
+        token = headers.get(HEADER)
+        if token is not None:
+            if not self.is_token(token):
                 raise Refused("the token is wrong", 403)
             return True
         if not self.is_token(cookies.get(self.cookie, "")):
@@ -92,8 +92,8 @@ class Guard:
 
     def _names(self) -> set[str]:
         names = {"127.0.0.1", "localhost", "[::1]"} if is_loopback(self.host) or self.host in ("0.0.0.0", "::") else set()
-        own = f"[{self.host}]" if ":" in self.host else self.host
-        return {f"{name}:{self.port}" for name in (*names, own)}
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return {f"{name}:{self.port}" for name in (*names, host)}
 
 
 def _is_address(host: str, port: int) -> bool:

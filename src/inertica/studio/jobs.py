@@ -17,6 +17,7 @@ from typing import Any
 from inertica.errors import InerticaError, InputError
 from inertica.interrupts import deaf_to_interrupts
 from inertica.studio.confined import disk_fault
+from inertica.studio.fields import told
 
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 LINES = 400
@@ -36,27 +37,29 @@ class Job:
     Args:
         number: 1, 2, ... of this start of the studio.
         room, name: which.
-        asked: its arguments.
+        arguments: of its function.
         state: running, done, failed or cancelled.
         lines: progress, with seconds since the start.
         answer: what it found.
         error: the sentence of a failure.
+        place: the field of the page that settles it, where there is one.
     """
 
     number: int
     room: str
     name: str
-    asked: dict[str, Any]
+    arguments: dict[str, Any]
     state: str = RUNNING
     lines: list[tuple[float, str]] = field(default_factory=list)
     answer: Any = None
     error: str = ""
+    place: dict[str, str] | None = None
     started: float = field(default_factory=time.time)
     ended: float | None = None
 
     def document(self) -> dict[str, Any]:
         names = ("number", "room", "name", "state", "lines", "answer", "error", "started", "ended")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"field": self.place}
 
 
 class Jobs:
@@ -89,12 +92,14 @@ class Jobs:
         with self._lock:
             return list(self._all)
 
-    def start(self, room: str, name: str, asked: dict[str, Any], new_name: Callable[[Collection[str]], str] | None = None) -> Job:
+    def start(
+        self, room: str, name: str, arguments: dict[str, Any], new_name: Callable[[Collection[str]], str] | None = None
+    ) -> Job:
         """Start a job.
 
         Args:
             room, name: which.
-            asked: its arguments.
+            arguments: of its function.
             new_name: of a job that leaves something under a new name: chooses it (`name` of the arguments), none of those that jobs
                 of its kind will use which are still running.
 
@@ -106,8 +111,8 @@ class Jobs:
                 raise InputError(f"{MAX_RUNNING} jobs are running already; wait for one of them, or cancel it")
             if new_name is not None:
                 alike = (job for job in self._all if job.state == RUNNING and (job.room, job.name) == (room, name))
-                asked = {**asked, "name": new_name({job.asked["name"] for job in alike})}
-            job = Job(len(self._all) + 1, room, name, asked)
+                arguments = {**arguments, "name": new_name({job.arguments["name"] for job in alike})}
+            job = Job(len(self._all) + 1, room, name, arguments)
             self._all.append(job)
             process, ours = self._taken()
             self._processes[job.number] = process
@@ -123,8 +128,8 @@ class Jobs:
                 self._spare = self._new()
 
     def _taken(self) -> tuple[BaseProcess, Connection]:
-        found, self._spare = self._spare, None
-        return found if found is not None and found[0].is_alive() else self._new()
+        worker, self._spare = self._spare, None
+        return worker if worker is not None and worker[0].is_alive() else self._new()
 
     def _new(self) -> tuple[BaseProcess, Connection]:
         ours, theirs = self._context.Pipe()
@@ -162,7 +167,7 @@ class Jobs:
 
     def _follow(self, job: Job, process: BaseProcess, pipe: Connection) -> None:
         try:
-            pipe.send((str(self.folder), job.number, job.room, job.name, job.asked))
+            pipe.send((str(self.folder), job.number, job.room, job.name, job.arguments))
             while job.state == RUNNING:
                 self._heard(job, *pipe.recv())
         except (EOFError, OSError):  # the worker has ended
@@ -177,9 +182,9 @@ class Jobs:
         shutil.rmtree(self.folder / WORK / str(job.number), ignore_errors=True)
         self.changed()
 
-    def _heard(self, job: Job, kind: str, said: Any) -> None:
-        lines = [str(said)] if kind == "line" else []
-        if kind == "done" and (left := said.pop("remember", None)):
+    def _heard(self, job: Job, kind: str, message: Any) -> None:
+        lines = [str(message)] if kind == "line" else []
+        if kind == "done" and (left := message.pop("remember", None)):
             try:
                 self.remember(job.room, left)
             except InerticaError as error:  # a full disk: what the job found is there all the same
@@ -191,7 +196,10 @@ class Jobs:
             job.lines = [*job.lines, *stamped][-LINES:]
             if kind != "line":
                 job.state, job.ended = (DONE if kind == "done" else FAILED), time.time()
-                job.answer, job.error = (said, "") if kind == "done" else (None, str(said))
+                if kind == "done":
+                    job.answer = message
+                else:
+                    job.error, job.place = message["error"], message.get("field")
         self.changed()
 
 
@@ -209,22 +217,22 @@ def _work(pipe: Connection) -> None:
     """The worker: one job, then the end."""
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    from inertica.studio.asked import Asked
+    from inertica.studio.arguments import Arguments
     from inertica.studio.project import Project
     from inertica.studio.rooms import ROOMS
 
     try:
-        folder, number, room, name, asked = pipe.recv()
+        folder, number, room, name, arguments = pipe.recv()
     except (EOFError, KeyboardInterrupt):  # the studio has ended
         return
     work = Path(folder) / WORK / str(number)
     try:
         work.mkdir(parents=True, exist_ok=True)
-        answer = ROOMS[room].jobs[name](Project(Path(folder)), Asked(asked), lambda line: pipe.send(("line", line)), work)
+        answer = ROOMS[room].jobs[name](Project(Path(folder)), Arguments(arguments), lambda line: pipe.send(("line", line)), work)
         pipe.send(("done", answer))
     except InerticaError as error:
-        pipe.send(("failed", str(error)))
+        pipe.send(("failed", told(error)))
     except OSError as error:
         if (sentence := disk_fault(error)) is None:
             raise
-        pipe.send(("failed", sentence))
+        pipe.send(("failed", {"error": sentence}))

@@ -11,7 +11,7 @@ from inertica.documents import plain
 
 Document = dict[str, Any]
 
-LISTED = re.compile(r"\bjoints? (\d+(?:, \d+)*(?: and \d+)?)")
+JOINT_LIST = re.compile(r"\bjoints? (\d+(?:, \d+)*(?: and \d+)?)")
 """How findings name joints, see `joint_list`."""
 
 CHANNEL = re.compile(r"\b(?:q|dq|tau)(\d+)\b")
@@ -28,14 +28,14 @@ def placed(findings: Sequence[Finding], logs: Mapping[str, str], joints: Sequenc
     """
     out = []
     for finding in findings:
-        found: Any = plain(finding)
-        known = found["numbers"].pop("stretches", [])
+        document: Any = plain(finding)
+        known = document["numbers"].pop("stretches", [])
         when = [] if finding.verdict in FINE else known
-        own = sorted({s["joint"] for s in when if s["joint"] is not None}) or named(finding)
+        on_joints = sorted({s["joint"] for s in when if s["joint"] is not None}) or named(finding)
         out.append(
-            found | {
+            document | {
                 "entry": logs.get(finding.log, ""),
-                "joints": [joints[j - 1] for j in own if 0 < j <= len(joints)],
+                "joints": [joints[j - 1] for j in on_joints if 0 < j <= len(joints)],
                 "stretches": [[None if s["joint"] is None else s["joint"] - 1, s["start"], s["end"]] for s in when],
             }
         )  # fmt: skip
@@ -46,5 +46,5 @@ def named(finding: Finding) -> list[int]:
     """Numbers, from 1, of the joints that a finding speaks of; none for one that is fine."""
     if finding.verdict in FINE:
         return []
-    listed = [int(n) for group in LISTED.findall(finding.text) for n in re.findall(r"\d+", group)]
-    return sorted({*listed, *(int(n) for n in CHANNEL.findall(finding.text))})
+    numbers = [int(n) for group in JOINT_LIST.findall(finding.text) for n in re.findall(r"\d+", group)]
+    return sorted({*numbers, *(int(n) for n in CHANNEL.findall(finding.text))})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from inertica.arrays import Array
 from inertica.errors import FileError, InputError
 from inertica.logs.readers.guard import check_archive, reading
-from inertica.report.data import friction_laws, records
+from inertica.report.data import friction_curves, records
 from inertica.report.figures import thinned
 from inertica.report.names import short_names
 from inertica.report.verdict_words import verdict_document
@@ -59,12 +59,13 @@ def _friction(result: Result, drawn: list[Any]) -> list[dict[str, Any]]:
     if not fitted:
         return []
     reach = np.max([np.abs(r.dq).max(axis=0, initial=0.0) for r in fitted], axis=0)
-    dq, law = friction_laws(result, reach)
+    curves = friction_curves(result, reach, np.concatenate([r.q for r in fitted]))
     speed = np.concatenate([r.dq for r in fitted])
     torque = np.concatenate([r.friction + r.residual for r in fitted])
     take = thinned(len(speed), POINTS)
     return [
-        {"dq": dq[:, j], "law": law[:, j], "speed": speed[take, j], "torque": torque[take, j]}
+        {"dq": curves.dq[:, j], "law": curves.law[:, j], "speed": speed[take, j], "torque": torque[take, j]}
+        | ({"low": curves.low[:, j], "high": curves.high[:, j]} if curves.varies(j) else {})
         for j in range(result.description.robot.n)
     ]
 

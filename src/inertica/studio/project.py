@@ -34,7 +34,7 @@ from inertica.robot.formats.table import find_format
 from inertica.studio.confined import Refused, allowed, inside, plain_name
 from inertica.workflow.identify.result import ARRAYS, RESULT, Result
 from inertica.workflow.identify.saved import is_stamped, read_stamped
-from inertica.writing import is_temporary, whole_file, write_whole
+from inertica.writing import is_temporary, make_folder, whole_file, write_whole
 
 STATE, CARD = "studio.json", "card.yaml"
 FOLDERS = ("model", "logs", "trajectories", "rehearsals", "results", "exports")
@@ -46,7 +46,7 @@ PARTS: dict[str, type] = {"logs": list, "links": list, "choices": dict}
 FAR = 1e9
 """Seconds at which no slice of a log begins or ends."""
 
-Kept = TypeVar("Kept")
+Stored = TypeVar("Stored")
 KEPT_LOGS = 6
 """Logs kept in memory."""
 
@@ -107,11 +107,8 @@ class Project:
         self.folder = self.folder.resolve()
         if self.folder.exists() and not self.folder.is_dir():
             raise FileError(self.folder, "this is a file; give the name of a folder for the project")
-        try:
-            for name in FOLDERS:
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(self.folder, f"the folder of the project cannot be made ({error.strerror})") from None
+        for name in FOLDERS:
+            make_folder(self.folder / name)
         self._logs = lru_cache(maxsize=KEPT_LOGS)(self._read_log)
         self._robot = lru_cache(maxsize=4)(self._read_robot)
         self._results = lru_cache(maxsize=8)(_read_result)
@@ -126,12 +123,12 @@ class Project:
             if not path.is_file():
                 return {"version": VERSION, "logs": [], "links": [], "choices": {}}
             try:
-                found = json.loads(path.read_text(encoding="utf-8"))
+                state = json.loads(path.read_text(encoding="utf-8"))
             except (ValueError, RecursionError, OSError) as error:
                 raise FileError(path, f"the project's state cannot be read ({error}); mend or delete the file") from None
-        if not isinstance(found, dict) or found.get("version") != VERSION:
+        if not isinstance(state, dict) or state.get("version") != VERSION:
             raise FileError(path, "this is not the state of a project of this version; mend or delete the file")
-        return found | {key: found[key] if isinstance(found.get(key), kind) else kind() for key, kind in PARTS.items()}
+        return state | {key: state[key] if isinstance(state.get(key), kind) else kind() for key, kind in PARTS.items()}
 
     @property
     def problems(self) -> list[str]:
@@ -150,7 +147,7 @@ class Project:
         for folder in self._result_folders:
             if not _is_readable(folder, (folder / RESULT).stat().st_mtime_ns):
                 out.append(f"results/{folder.name} is damaged and left out: its {RESULT} is not what was written")
-        out += [f"rehearsals/{p.name} is damaged and left out" for p, found in self._read_rehearsals if found is None]
+        out += [f"rehearsals/{p.name} is damaged and left out" for p, rehearsal in self._read_rehearsals if rehearsal is None]
         return [self.said(sentence) for sentence in out]
 
     def update(self, **values: Any) -> None:
@@ -166,7 +163,7 @@ class Project:
         before = choices.get(room)
         self.update(choices={**choices, room: {**(before if isinstance(before, dict) else {}), **values}})
 
-    def chosen(self, room: str, key: str, kind: type[Kept]) -> Kept | None:
+    def chosen(self, room: str, key: str, kind: type[Stored]) -> Stored | None:
         """What was chosen last; None where nothing was, or where the file says something of another kind."""
         of_room = self.state["choices"].get(room)
         value = of_room.get(key) if isinstance(of_room, dict) else None
@@ -226,8 +223,8 @@ class Project:
                 try:
                     description = ia.load(temporary)
                 except FileError as error:
-                    own = error.path.resolve() == temporary.resolve()
-                    what = "the card" if own else self.said(str(error.path))
+                    of_card = error.path.resolve() == temporary.resolve()
+                    what = "the card" if of_card else self.said(str(error.path))
                     raise InputError(f"{what} cannot be read: {error.problem}") from None
         self.changed()
         return description
@@ -262,8 +259,8 @@ class Project:
         """The robot of the card."""
         if not self.card.is_file():
             raise InputError("no robot is loaded yet; choose one in the room Robot")
-        found = self._robot(self.card.stat().st_mtime_ns, None)
-        model = found.source.path
+        description = self._robot(self.card.stat().st_mtime_ns, None)
+        model = description.source.path
         return self._robot(self.card.stat().st_mtime_ns, model.stat().st_mtime_ns if model.is_file() else 0)
 
     def _read_robot(self, card: int, model: int | None) -> Description:
@@ -278,10 +275,10 @@ class Project:
         return [entry for entry in map(LogEntry.of, self.state["logs"]) if entry is not None]
 
     def entry(self, name: str) -> LogEntry:
-        found = next((e for e in self.logs if e.name == name), None)
-        if found is None:
+        entry = next((e for e in self.logs if e.name == name), None)
+        if entry is None:
             raise InputError(f"the project has no log '{name}'")
-        return found
+        return entry
 
     def add_log(self, file: str, role: str = "identify") -> LogEntry:
         """A file of the project, or a link, as a log."""
@@ -329,8 +326,8 @@ class Project:
 
     @property
     def _result_folders(self) -> list[Path]:
-        found = [p.parent for p in (self.folder / "results").glob(f"*/{RESULT}") if not p.parent.name.startswith(".")]
-        return sorted(found, key=lambda p: ((p / RESULT).stat().st_mtime_ns, p.name))
+        folders = [p.parent for p in (self.folder / "results").glob(f"*/{RESULT}") if not p.parent.name.startswith(".")]
+        return sorted(folders, key=lambda p: ((p / RESULT).stat().st_mtime_ns, p.name))
 
     def result_folder(self, name: str) -> Path:
         folder = inside(self.folder, Path("results") / plain_name(name))
@@ -345,7 +342,7 @@ class Project:
     @property
     def rehearsals(self) -> list[dict[str, Any]]:
         """What rehearsals found, oldest first, without damaged ones."""
-        return [found for _, found in self._read_rehearsals if found is not None]
+        return [rehearsal for _, rehearsal in self._read_rehearsals if rehearsal is not None]
 
     @property
     def _read_rehearsals(self) -> list[tuple[Path, dict[str, Any] | None]]:
@@ -375,11 +372,11 @@ class Project:
 
 def _rehearsal(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    whole = isinstance(found, dict) and isinstance(found.get("name"), str) and isinstance(found.get("trajectory"), str)
-    return found if whole else None
+    whole = isinstance(document, dict) and isinstance(document.get("name"), str) and isinstance(document.get("trajectory"), str)
+    return document if whole else None
 
 
 @lru_cache(maxsize=256)

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
+from inertica.studio.confined import Refused
 from inertica.studio.project import Project
 from inertica.studio.series import Series
 
 Document = dict[str, Any]
-View = Callable[[Project, Asked], Document]
-Action = Callable[[Project, Asked], Document]
-Long = Callable[[Project, Asked], Series]
+View = Callable[[Project, Arguments], Document]
+Action = Callable[[Project, Arguments], Document]
+Long = Callable[[Project, Arguments], Series]
 """A series that the server thins to what a screen shows; rooms keep the last ones, since pages ask for many windows of one."""
-Work = Callable[[Project, Asked, Callable[[str], None], Path], Document]
+Work = Callable[[Project, Arguments, Callable[[str], None], Path], Document]
 """A job: it says lines, and prepares files in a folder of its own that goes when it ends."""
 
 OPEN, READY, ATTENTION = "open", "done", "attention"
@@ -39,6 +40,7 @@ class Room:
         series: long series by name.
         names: of jobs that leave something under a new name: folder, beginning and suffix of it.  The server chooses the name when
             the job begins, since two workers that look for a free one at a time find the same.
+        extra: not a step that everybody goes through.
     """
 
     name: str
@@ -50,11 +52,19 @@ class Room:
     jobs: Mapping[str, Work] = field(default_factory=dict)
     series: Mapping[str, Long] = field(default_factory=dict)
     names: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
+    extra: bool = False
 
 
 def same(shell: list[list[str]], python: list[str]) -> Document:
     """The command lines and the Python lines that do what a room does."""
     return {"shell": [shlex.join(words) for words in shell], "python": ["import inertica as ia", "", *python]}
+
+
+def chosen_logs(project: Project, names: list[str], which: str) -> list[str]:
+    """Places of logs that a form ticks, with their slices."""
+    if not names:
+        raise Refused(f"tick at least one log {which} the load", 409)
+    return [project.place(project.entry(name)) for name in names]
 
 
 def quoted(text: str) -> str:

@@ -49,15 +49,15 @@ def bodies(parameters: Parameters) -> list[dict[str, Any] | None]:
     out: list[dict[str, Any] | None] = []
     for j in range(parameters.layout.robot.n):
         body = ellipsoid(parameters, j)
-        there = body["mass"] > 0.0 and np.isfinite(body["com"]).all()
-        out.append(body | {"words": f"{number(body['mass'])} kg"} if there else None)
+        has_body = body["mass"] > 0.0 and np.isfinite(body["com"]).all()
+        out.append(body | {"words": f"{number(body['mass'])} kg"} if has_body else None)
     return out
 
 
 def _middle(description: Description) -> list[float]:
     limits = description.robot.limits
-    listed = zip(limits.lower, limits.upper, strict=True)
-    return [0.0 if low <= 0.0 <= high or not np.isfinite(low + high) else 0.5 * (low + high) for low, high in listed]
+    ranges = zip(limits.lower, limits.upper, strict=True)
+    return [0.0 if low <= 0.0 <= high or not np.isfinite(low + high) else 0.5 * (low + high) for low, high in ranges]
 
 
 def capsules(description: Description, reach: float) -> list[list[dict[str, Any]]]:

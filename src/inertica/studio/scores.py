@@ -33,6 +33,6 @@ def _curve(candidates: Sequence[Alternative], meaning: str) -> Document:
     for c in candidates:
         lines.setdefault(c.series, []).append((c.number or 0.0, c.score))
     least = min(candidates, key=lambda c: c.score)
-    listed = [{"name": n, "x": [p[0] for p in sorted(ps)], "y": [p[1] for p in sorted(ps)]} for n, ps in lines.items()]
+    curves = [{"name": n, "x": [p[0] for p in sorted(ps)], "y": [p[1] for p in sorted(ps)]} for n, ps in lines.items()]
     chosen = {"line": least.series, "x": least.number, "y": least.score}
-    return {"kind": "curve", "meaning": meaning, "unit": least.unit, "lines": listed, "chosen": chosen}
+    return {"kind": "curve", "meaning": meaning, "unit": least.unit, "lines": curves, "chosen": chosen}

@@ -8,6 +8,7 @@ POST /api/ROOM/ACTION            a quick call, JSON in and out
 POST /api/ROOM/start/JOB         long work; answers the job
 GET  /api/ROOM/series/NAME       a long series, thinned, binary (see `series.packed`)
 POST /api/jobs/NUMBER/cancel
+POST /api/project            open another project beside this one, or make one
 POST /api/upload?folder=&name=   a file into model/ or logs/; the body is the file
 GET  /api/mesh/NUMBER            a mesh of the loaded model
 GET  /files/PATH                 a file of the project
@@ -35,16 +36,18 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from inertica.documents import plain
 from inertica.errors import InerticaError
+from inertica.robot.formats.table import model_suffixes
 from inertica.studio import series
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, disk_fault, inside, plain_name
+from inertica.studio.fields import told
 from inertica.studio.guard import POLICY, REPORT_POLICY, Guard
 from inertica.studio.idle import IDLE
-from inertica.studio.jobs import Jobs
-from inertica.studio.project import Project
+from inertica.studio.jobs import RUNNING, Jobs
+from inertica.studio.project import STATE, Project
 from inertica.studio.room import Room
 from inertica.studio.rooms import ROOMS
-from inertica.studio.visuals import mesh_files, mesh_path
+from inertica.studio.visuals import MESHES, mesh_files, mesh_path
 from inertica.writing import whole_file
 
 STATIC = Path(__file__).parent / "static"
@@ -57,10 +60,13 @@ BODY = 2**20
 MESSAGE = 4096
 """Largest message of a socket."""
 
+PROJECTS = 200
+"""Projects beside the present one that are listed."""
+
 WARM_UP_DELAY = 4.0
 """Seconds after the start when a worker is made ready: the first page comes first."""
 
-KINDS = {"model": (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".stl", ".obj", ".dae"),
+KINDS = {"model": (*sorted(model_suffixes()), *MESHES),
          "logs": (".csv", ".gz", ".tsv", ".txt", ".parquet", ".npz", ".mat", ".bag", ".db3", ".mcap")}  # fmt: skip
 """Folders that files can be dropped into, and their suffixes."""
 
@@ -76,17 +82,44 @@ class Studio:
     """
 
     def __init__(self, project: Project, guard: Guard, upload: int = UPLOAD, warm: bool = True) -> None:
-        self.project, self.guard, self.upload, self.warm = project, guard, upload, warm
-        self.jobs = Jobs(project.folder, self._changed, lambda room, values: project.choose(room, **values))
-        project.changed = self._changed
+        self.guard, self.upload, self.warm = guard, upload, warm
+        self._take(project)
         self._pages: set[asyncio.Queue[str]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    def _take(self, project: Project) -> None:
+        self.project = project
+        self.jobs = Jobs(project.folder, self._changed, lambda room, values: project.choose(room, **values))
+        project.changed = self._changed
+
+    def open(self, name: str, new: bool) -> None:
+        """Serve another project: a folder beside that of the present one.
+
+        Raises:
+            Refused: work is running, or there is no such project, or already one.
+        """
+        folder = self.project.folder.parent / plain_name(name)
+        if any(job.state == RUNNING for job in self.jobs.all):
+            raise Refused("work is running; wait for it, or cancel it, before you open another project", 409)
+        if new and folder.exists():
+            raise Refused(f"there is a folder '{name}' already; choose another name", 409)
+        if not new and not (folder / STATE).is_file():
+            raise Refused(f"there is no project '{name}' beside this one", 404)
+        project = Project(folder)
+        if new:
+            project.update()
+        self.jobs.close()
+        self._take(project)
+        if self.warm:
+            self.jobs.warm()
+        self._changed()
 
     @property
     def app(self) -> ASGIApp:
         routes = [
             Route("/", self._page),
             Route("/api/state", self._state),
+            Route("/api/project", self._project, methods=["POST"]),
             Route("/api/upload", self._upload, methods=["POST"]),
             Route("/api/mesh/{number:int}", self._mesh),
             Route("/api/jobs/{number:int}/cancel", self._cancel, methods=["POST"]),
@@ -132,9 +165,13 @@ class Studio:
                 kind, words = room.state(self.project)
             except InerticaError as error:
                 kind, words = "attention", str(error)
-            rooms.append({"name": room.name, "title": room.title, "about": room.about, "state": kind, "words": words})
+            rooms.append(
+                {"name": room.name, "title": room.title, "about": room.about, "state": kind, "words": words, "extra": room.extra}
+            )
         robot = self.project.has_robot
+        beside = sorted(p.parent.name for p in self.project.folder.parent.glob(f"*/{STATE}"))
         return {
+            "projects": beside[:PROJECTS],
             "project": self.project.folder.name, "folder": str(self.project.folder), "rooms": rooms, "robot": robot,
             "problems": self.project.problems,
             "stamp": self.project.card.stat().st_mtime_ns if robot else 0,
@@ -143,26 +180,31 @@ class Studio:
 
     async def _view(self, request: Request) -> Response:
         room = _room(request)
-        asked = Asked(dict(request.query_params))
-        return _json(await run_in_threadpool(room.view, self.project, asked))
+        arguments = Arguments(dict(request.query_params))
+        return _json(await run_in_threadpool(room.view, self.project, arguments))
 
     async def _action(self, request: Request) -> Response:
         room, name = _room(request), request.path_params["name"]
         if name not in room.actions:
             raise Refused(f"the room {room.title} cannot '{name}'", 404)
-        asked = Asked(await _object(request))
-        return _json(await run_in_threadpool(room.actions[name], self.project, asked))
+        arguments = Arguments(await _object(request))
+        return _json(await run_in_threadpool(room.actions[name], self.project, arguments))
 
     async def _start(self, request: Request) -> Response:
         room, name = _room(request), request.path_params["name"]
         if name not in room.jobs:
             raise Refused(f"the room {room.title} has no work '{name}'", 404)
-        asked = await _object(request)
+        arguments = await _object(request)
         named = None
         if name in room.names:
-            named = lambda taken: self.project.new_name(*room.names[name], asked.get("name"), taken)  # noqa: E731
-        job = await run_in_threadpool(self.jobs.start, room.name, name, asked, named)
+            named = lambda taken: self.project.new_name(*room.names[name], arguments.get("name"), taken)  # noqa: E731
+        job = await run_in_threadpool(self.jobs.start, room.name, name, arguments, named)
         return _json(job.document())
+
+    async def _project(self, request: Request) -> Response:
+        arguments = Arguments(await _object(request))
+        await run_in_threadpool(self.open, arguments.text("name"), arguments.flag("new"))
+        return _json({"project": self.project.folder.name})
 
     async def _cancel(self, request: Request) -> Response:
         return _json((await run_in_threadpool(self.jobs.cancel, request.path_params["number"])).document())
@@ -178,9 +220,9 @@ class Studio:
         words |= {"joint": numbers["joint"]} if "joint" in numbers else {}
 
         def work() -> bytes:
-            found = room.series[name](self.project, Asked(words))
+            long_series = room.series[name](self.project, Arguments(words))
             start, end = numbers.get("from", -float("inf")), numbers.get("to", float("inf"))
-            return series.packed(*found.window(start, end, int(numbers.get("width", 1500))))
+            return series.packed(*long_series.window(start, end, int(numbers.get("width", 1500))))
 
         return Response(await run_in_threadpool(work), media_type="application/octet-stream")
 
@@ -198,8 +240,8 @@ class Studio:
         path = inside(self.project.folder, request.path_params["path"])
         if not path.is_file() or any(part.startswith(".") for part in path.relative_to(self.project.folder).parts):
             raise Refused("there is no such file in the project", 404)
-        kept = None if path.suffix == ".html" else path.name
-        answer = FileResponse(path, filename=kept)
+        download_name = None if path.suffix == ".html" else path.name
+        answer = FileResponse(path, filename=download_name)
         answer.headers["content-security-policy"] = REPORT_POLICY
         return answer
 
@@ -268,10 +310,10 @@ async def _answered(socket: WebSocket) -> bool:
         await socket.close(1003 if text is None else 1009, "messages are short JSON texts")
         return False
     try:
-        said = json.loads(text)
+        body = json.loads(text)
     except (json.JSONDecodeError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("type") != "ping":
+        body = None
+    if not isinstance(body, dict) or body.get("type") != "ping":
         await socket.close(1008, "this message is not known")
         return False
     await socket.send_json({"type": "pong"})
@@ -336,7 +378,8 @@ def _said(request: Request, error: Exception) -> Response:
     """An error as its sentence; of a file that the disk refused, what the disk says."""
     if isinstance(error.__cause__, OSError) and (sentence := disk_fault(error.__cause__)) is not None:
         return JSONResponse({"error": sentence}, 507)
-    return JSONResponse({"error": str(error)}, error.status if isinstance(error, Refused) else 422)
+    body = told(error) if isinstance(error, InerticaError) else {"error": str(error)}
+    return JSONResponse(body, error.status if isinstance(error, Refused) else 422)
 
 
 def _said_of_disk(request: Request, error: Exception) -> Response:

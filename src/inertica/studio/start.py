@@ -139,10 +139,10 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"a port is a number from 0 to 65535, not {port}")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(64)  # from now on nobody else has the port
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(64)  # from now on nobody else has the port
     except OSError as error:
         raise InerticaError(f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port or --host") from None
-    return found
+    return listener

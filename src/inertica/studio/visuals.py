@@ -28,10 +28,20 @@ def visuals(description: Description) -> list[list[Drawn]]:
     return _numbered(source.path, shapes)
 
 
+def missing_meshes(description: Description) -> list[str]:
+    """Names of meshes that the model file names and that are not there, or cannot be drawn."""
+    source = description.source
+    drawn = format_of(source).drawn
+    if drawn is None or source_tree(source) is None:
+        return []
+    names = dict.fromkeys(s["file"] for shapes in drawn(source.path).values() for s in shapes if s["kind"] == "mesh")
+    return [name for name in names if mesh_path(source.path, name) is None]
+
+
 def mesh_files(description: Description) -> list[str]:
     """Names of the meshes of a model as its file has them; their place in the list is their number in the scene."""
-    found = {s["mesh"]: s["file"] for link in visuals(description) for s in link if s["kind"] == "mesh"}
-    return [found[k] for k in sorted(found)]
+    meshes = {s["mesh"]: s["file"] for link in visuals(description) for s in link if s["kind"] == "mesh"}
+    return [meshes[k] for k in sorted(meshes)]
 
 
 def mesh_path(model: Path, name: str, project: Path | None = None) -> Path | None:
@@ -64,9 +74,9 @@ def _numbered(model: Path, shapes: list[list[Drawn]]) -> list[list[Drawn]]:
     names: list[str] = []
     out = []
     for several in shapes:
-        kept = [s for s in several if s["kind"] != "mesh" or mesh_path(model, s["file"]) is not None]
-        names += [s["file"] for s in kept if s["kind"] == "mesh" and s["file"] not in names]
-        out.append([s | {"mesh": names.index(s["file"])} if s["kind"] == "mesh" else s for s in kept])
+        drawable = [s for s in several if s["kind"] != "mesh" or mesh_path(model, s["file"]) is not None]
+        names += [s["file"] for s in drawable if s["kind"] == "mesh" and s["file"] not in names]
+        out.append([s | {"mesh": names.index(s["file"])} if s["kind"] == "mesh" else s for s in drawable])
     return out
 
 

@@ -142,10 +142,10 @@ def _from_model(description: Description, other: Description, pose: Array, place
 def _imported(description: Description, tens: Array, difference: float | None, notes: list[str]) -> Imported:
     """Puts the links' values beside what the model says of drives and friction, and says what is doubtful."""
     robot, values = description.robot, description.prior.values.copy()
-    for j in range(robot.n):
+    for j in robot.links:
         values[description.layout.link(j)] = np.where(np.abs(tens[j]) < DUST * np.abs(tens[j]).max(), 0.0, tens[j])
     parameters = description.prior.with_values(values, origin="CAD")
-    empty = [robot.joints[j].link for j in range(robot.n) if not tens[j].any()]
+    empty = [robot.joints[j].link for j in robot.links if not tens[j].any()]
     if empty:
         notes.append(f"there are no values for {', '.join(empty)}; they are zero")
     if bad := [name for name in parameters.inconsistent_links() if name not in empty]:

@@ -36,6 +36,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.floating import require_fixed_base
 from inertica.robot.plain import assumed_friction
 from inertica.robot.settings import read_loop
 from inertica.robot.yamlfile import parse_yaml
@@ -99,6 +100,7 @@ def rehearsal(
         progress: receives one line per step of a design.
     """
     description, loop, noise = described(robot), options.loop, options.noise
+    require_fixed_base(description.robot, "the simulation of a control loop")
     if isinstance(loop, str) and ":" not in loop:
         raise InputError(
             f"the loop '{loop}' is no mapping; state it as in a card, such as '{{law: pd, kp: 100, kd: 10, rate: 1000}}'"

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.documents import Derived
 from inertica.logs.log import Log
 from inertica.physical.check import check_links, negative_names
@@ -121,7 +122,7 @@ def grade(model: str | Path | Description, logs: Sequence[LogLike] = ()) -> Grad
     description = described(model)
     findings = [*_links(description.prior), *_masses(description), *_drives(description.prior), *_friction(description.prior)]
     residuals: dict[str, Residual] = {}
-    read = [read_one(source, description, "q", "tau") for source in logs]
+    read = [seen(read_one(source, description, "q", "tau")) for source in logs]
     for name, log in numbered([Path(str(log.origin)).name for log in read], read).items():
         residuals[name] = judged(description.prior, [_motion(log)])
         findings.append(_residual(name, residuals[name].raw.all))
@@ -142,10 +143,11 @@ def _links(prior: Parameters) -> list[GradeFinding]:
 
 def _masses(description: Description) -> list[GradeFinding]:
     """Are there masses, and do bodies fit into the robot and into their links' shapes?"""
-    prior, n = description.prior, description.robot.n
+    prior = description.prior
     usable = without_placeholders(prior)
-    unstated = tuple(j + 1 for j in range(n) if not np.any(usable.link(j)))
-    if len(unstated) == n:
+    links = description.robot.links
+    unstated = tuple(j + 1 for j in links if not np.any(usable.link(j)))
+    if len(unstated) == len(links):
         return [GradeFinding(Subject.MASSES, "D", detail="no masses, or the same placeholder on every link")]
     out = []
     if unstated:
@@ -155,7 +157,7 @@ def _masses(description: Description) -> list[GradeFinding]:
         detail = "the centre of mass lies outside the link's shape"
         out.append(GradeFinding(Subject.MASSES, "C", doubt.links, doubt.value, doubt.limit, detail=detail))
     reach = arm_length(description.robot)
-    for j in range(n):
+    for j in links:
         if (size := _gyration(usable.link(j))) > reach > 0.0:
             detail = f"its radius of gyration is {size:.2g} m, the whole robot is {reach:.2g} m long; are units kg and m?"
             out.append(GradeFinding(Subject.MASSES, "C", (j + 1,), size, reach, detail=detail))
@@ -168,7 +170,7 @@ def _gyration(ten: NDArray[np.float64]) -> float:
 
 
 def _drives(prior: Parameters) -> list[GradeFinding]:
-    n = prior.layout.robot.n
+    n = prior.layout.robot.driven
     without = tuple(j for j in range(1, n + 1) if not _value(prior, f"Ia{j}"))
     if without:
         detail = "no inertia of motors and gears (armature); right only where torque is measured behind the gears"
@@ -181,7 +183,7 @@ def _friction(prior: Parameters) -> list[GradeFinding]:
     with_friction = {
         p.joint + 1 for p, value in zip(layout.parameters, braking.values, strict=True) if value and p.joint is not None
     }
-    without = tuple(j for j in range(1, layout.robot.n + 1) if j not in with_friction)
+    without = tuple(j for j in range(1, layout.robot.driven + 1) if j not in with_friction)
     if without:
         return [GradeFinding(Subject.FRICTION, "B", without, detail="no friction is stated")]
     return [GradeFinding(Subject.FRICTION, "A", detail="stated for every joint")]

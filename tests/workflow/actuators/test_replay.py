@@ -12,7 +12,7 @@ import pytest
 import inertica as ia
 from inertica.cli.main import main
 from inertica.dynamics.servo import Standstill
-from inertica.estimators.actuators.values import QUANTITIES
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
 from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult, JointActuator, Posterior, Quantity
 from mujoco_servos import Servos, command, quadruped, random_servos, simulate, write_model
 
@@ -24,8 +24,9 @@ SOFT = Standstill.mujoco()
 
 def as_found(model: Path, servos: Servos) -> ActuatorsResult:
     """A result with the true values."""
+    true = ActuatorValues.of(len(NAMES), **vars(servos))
     joints = tuple(
-        JointActuator(n, **{q: Quantity(float(getattr(servos, q)[j]), None, None, "determined") for q in QUANTITIES})
+        JointActuator(n, **{q: Quantity(float(getattr(true, q)[j]), None, None, "determined") for q in QUANTITIES})
         for j, n in enumerate(NAMES)
     )
     empty = Posterior((), np.zeros(0), np.zeros((0, 0)), np.zeros(0))

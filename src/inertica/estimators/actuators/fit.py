@@ -116,10 +116,10 @@ def first_states(runs: Runs) -> tuple[Start, ...]:
         q0, dq0 = np.zeros(runs.robot.n), np.zeros(runs.robot.n)
         for j, use in enumerate(record.use.T):
             t, q = record.t[use][:5], record.q[use, j][:5]
-            slope, level = np.polyfit(t - record.t[0], q, 1) if len(t) > 2 else (0.0, q[0])
+            slope = np.polyfit(t - t[0], q, 1)[0] if len(t) > 2 else 0.0
             # a slope through noise of a joint at rest would start it moving
             still = np.ptp(q) <= 4.0 * scatter(record.q[use, j])
-            q0[j], dq0[j] = (q[0], 0.0) if still else (level, slope)
+            q0[j], dq0[j] = q[0], 0.0 if still else slope
         out.append(Start(q0, dq0))
     return tuple(out)
 
@@ -151,13 +151,18 @@ def simulated(runs: Runs, values: ActuatorValues, starts: Sequence[Start]) -> li
 
 def criterion(residuals: Sequence[Array], floor: Array) -> float:
     """Sum over joints of N log(mean square), which has the floor of what encoders resolve."""
+    return float(np.sum(per_joint(residuals, floor)))
+
+
+def per_joint(residuals: Sequence[Array], floor: Array) -> Array:
+    """(n,) the criterion of every joint; infinite where a simulation diverged."""
     r = np.concatenate(list(residuals))
     if np.any(np.isinf(r)) or np.any(np.all(np.isnan(r), axis=0)):
-        return np.inf
+        return np.full(r.shape[1], np.inf)
     count = np.sum(~np.isnan(r), axis=0)
     mean = np.nansum(r * r, axis=0) / np.maximum(count, 1)
     # the likelihood with every joint's variance at its own best value; the floor keeps a perfect joint from minus infinity
-    return float(np.sum(count * np.log(mean + floor**2)))
+    return np.asarray(count * np.log(mean + floor**2))
 
 
 def correlation(residuals: Sequence[Array]) -> float:
@@ -388,19 +393,46 @@ def sizes(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
         "coulomb": values.kp * np.maximum(error, 1e-12),
         "kp": values.kp,
         "torque_limit": values.torque_limit,
+        "stribeck": values.kp * np.maximum(error, 1e-12),
+        "stribeck_speed": values.stribeck_speed,
+        "load_friction": np.ones(values.n),
         "delay": np.full(values.n, period),
         "zero": np.maximum(error, 1e-12),
     }
 
 
 def shifts(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
-    """c of log(v + c) by quantity, (n,); none for kp and a torque limit, which are never zero."""
+    """c of log(v + c) by quantity, (n,); none for those that are never zero."""
     known_sizes = sizes(runs, values)
     return {
-        name: np.zeros(values.n) if name in ("kp", "torque_limit") else NEAR_ZERO * known_sizes[name]
+        name: np.zeros(values.n) if name in ("kp", "torque_limit", "stribeck_speed") else NEAR_ZERO * known_sizes[name]
         for name, kind in QUANTITIES.items()
         if kind.positive
     }
+
+
+def promised(fit: Fit, floor: Array, values: ActuatorValues, extra: Sequence[Name]) -> Array:
+    """(len(extra),) by how much the criterion would fall if one quantity more were searched with all others, were it quadratic.
+
+    Args:
+        fit: that ended.
+        floor: as for `fit`.
+        values: those of the fit, with the extra quantities where they leave the motion as it is.
+        extra: quantities that the fit did not search.
+    """
+    search = _Search(fit.runs, (*fit.free, *extra), values, floor, fit.errors, Effort(), lambda _: None)
+    A, g, prior, _ = search._normal(_Point(values, fit.links, fit.starts), fit.residuals)
+    H, p = A + fit.correlation * np.diag(prior), len(fit.free)
+    last = np.arange(p, p + len(extra))
+    rest = np.setdiff1d(np.arange(len(H)), last)
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    H, g = H * scale * scale[:, None], g * scale
+    factor = cho_factor(H[np.ix_(rest, rest)] + 1e-12 * np.eye(len(rest)), lower=True)
+    across = cho_solve(factor, H[np.ix_(rest, last)])
+    slope = g[last] - across.T @ g[rest]
+    left = 1.0 - np.einsum("ij,ij->j", H[np.ix_(rest, last)], across)
+    # none of them can be negative: one that the data would have negative promises nothing
+    return np.where((slope > 0.0) & (left > 1e-9), np.maximum(slope, 0.0) ** 2 / np.maximum(left, 1e-9), 0.0)
 
 
 def best_start(runs: Runs, candidates: Sequence[ActuatorValues], floor: Array) -> ActuatorValues:

@@ -25,6 +25,7 @@ class Record:
         q: (N, n) measured positions.
         use: (N, n) which of them count.
         commands: q, and dq, tau where they were recorded -> (N, n), finite.
+        before: the record that this one continues without a gap: what was commanded then acts late.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Record:
     q: Array
     use: Mask
     commands: Mapping[str, Array]
+    before: Record | None = None
 
     @property
     def period(self) -> float:
@@ -42,7 +44,22 @@ class Record:
         """The same of some joints."""
         chosen = list(which)
         commands = {s: u[:, chosen] for s, u in self.commands.items()}
-        return Record(self.name, self.t, self.q[:, chosen], self.use[:, chosen], commands)
+        before = None if self.before is None else self.before.joints(which)
+        return Record(self.name, self.t, self.q[:, chosen], self.use[:, chosen], commands, before)
+
+    def part(self, first: int, end: int) -> Record:
+        """The samples from `first` up to `end`."""
+        rows, before = slice(first, end), self.part(0, first) if first else self.before
+        commands = {s: u[rows] for s, u in self.commands.items()}
+        return Record(self.name, self.t[rows], self.q[rows], self.use[rows], commands, before)
+
+    def command(self, signal: str) -> tuple[Array, Array]:
+        """Times (N,) and values (N, n) of a command, from before the record on."""
+        t, u = self.t, self.commands[signal]
+        if self.before is None:
+            return t, u
+        t0, u0 = self.before.command(signal)
+        return np.concatenate([t0, t]), np.concatenate([u0, u])
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +104,10 @@ def delayed(record: Record, signal: str, delay: Array, grid: Grid, hold: Hold) -
     The mean over a step is exact for a delay of any length, so that a simulated motion is a continuous function of it.
     """
     edges = grid.start + grid.dt * np.arange(grid.count + 1)
-    values = record.commands[signal]
+    t, values = record.command(signal)
     mean, slope = np.empty((grid.count, len(delay))), np.empty((grid.count, len(delay)))
     for j, late in enumerate(delay):
-        now, gathered = _command(record.t, values[:, j], edges - late, hold)
+        now, gathered = _command(t, values[:, j], edges - late, hold)
         mean[:, j] = np.diff(gathered) / grid.dt
         slope[:, j] = -np.diff(now) / grid.dt
     return mean, slope

@@ -18,7 +18,7 @@ from inertica.robot.model import Robot
 
 FIELDS = {
     "armature": "armature", "viscous": "viscous", "coulomb": "coulomb", "zero": "zero", "kp": "kp", "kd": "kd",
-    "torque_limit": "limit", "delay": LEAD,
+    "torque_limit": "limit", "stribeck": "stribeck", "stribeck_speed": "stribeck speed", "load_friction": "load", "delay": LEAD,
 }  # fmt: skip
 """Quantity -> field of the compiled step."""
 
@@ -62,6 +62,7 @@ class Runs:
         finest: longest step of the simulation in s.
         hold: of commands between samples.
         standstill: of dry friction.
+        richer: dry friction may depend on speed and load.
     """
 
     robot: Robot
@@ -71,16 +72,18 @@ class Runs:
     finest: float
     hold: Hold = "zero"
     standstill: Standstill = HARD
+    richer: bool = False
     counted: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._grids = [Grid.of(record, self.finest) for record in self.records]
         commanded = set.intersection(*(set(record.commands) for record in self.records))
-        self._model = ServoModel(self.robot, ServoLoop("dq" in commanded, "tau" in commanded), self.target)
+        self._model = ServoModel(self.robot, ServoLoop("dq" in commanded, "tau" in commanded, self.richer), self.target)
 
     def with_records(self, records: Sequence[Record], **changes: object) -> Runs:
         """The same joints on other records, or simulated otherwise; what is compiled stays."""
-        parts = {"finest": self.finest, "hold": self.hold, "standstill": self.standstill, "links": self.links} | changes
+        names = ("finest", "hold", "standstill", "richer", "links")
+        parts: dict[str, object] = {name: getattr(self, name) for name in names} | changes
         other = Runs(self.robot, parts.pop("links"), records, self.target, **parts)  # type: ignore[arg-type]
         if other._model.loop == self._model.loop:
             other._model = self._model

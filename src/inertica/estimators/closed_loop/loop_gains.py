@@ -53,11 +53,12 @@ class LoopGains:
 
     @classmethod
     def of(cls, problem: Problem, drive: bool = True) -> LoopGains:
-        """Every gain that is stated and not zero; drive gains, if so asked, where all torques come from currents."""
+        """Every gain that is stated and not zero; drive gains, if so asked, where all torques come from currents and the law has gains
+        in proportion to them."""
         assert problem.loop is not None
         loop, n = problem.loop, problem.base.layout.robot.n
         candidates = [(name, j) for name in law_gains(loop) for j in range(n) if _stated(loop, name, n)[j] > 0.0]
-        if drive and problem.motions and all("i" in m.log.signals for m in problem.motions):
+        if drive and torque_gains(loop) and problem.motions and all("i" in m.log.signals for m in problem.motions):
             candidates += [(DRIVE, j) for j in range(n)]
         return cls(loop, n, tuple(candidates))
 

@@ -183,7 +183,7 @@ def _followed(motion: Motion, problem: Problem, trajectory: Trajectory | None) -
     """What the controller followed during a motion."""
     assert problem.loop is not None
     delay = float(motion.recipe.period or 0.0) if motion.recipe.average else 0.0  # the second period has no transient
-    return Track.along(motion.log, motion.t + delay, problem.loop, trajectory, problem.prior)
+    return Track.along(motion.log, motion.t + delay, problem.loop, trajectory)
 
 
 def _settling_behind_breaks(motion: Motion, seconds: float) -> Motion:
@@ -251,7 +251,10 @@ def follows(run: Replay | Simulation, track: Track) -> NDArray[np.bool_]:
 
 def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:
     """(n,) natural frequencies and damping of every joint taken by itself with inertia J (DIDIM paper, eq. 56)."""
-    stiffness, damping = LAWS[loop.law].stiffness_damping(loop.gains)
+    law = LAWS[loop.law]
+    stiffness, damping = law.stiffness_damping(loop.gains)
+    # the controller's model multiplies such gains by the inertia
+    J = np.ones_like(J) if law.commands_acceleration else J
     wn = np.sqrt(np.maximum(stiffness, 1e-12) / J)
     return wn, damping / (2.0 * wn * J)
 

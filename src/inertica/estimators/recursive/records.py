@@ -185,7 +185,7 @@ def driven_by_loop(problem: Problem, recorded: bool = True, sees_log: bool = Tru
     out = []
     for k, motion in enumerate(problem.motions):
         trajectory = references[min(k, len(references) - 1)] if references else None
-        track = Track.along(motion.log, motion.t, loop, trajectory, problem.prior)
+        track = Track.along(motion.log, motion.t, loop, trajectory)
         table = np.hstack([track.reference[name] for name in loop.compiled_law.references])
         record = _record(motion, np.ascontiguousarray(table), track.keep[track.before], recorded)
         seen = record.used & _as_logged(motion) & (track.share == 0.0) & (sees_log and recorded)

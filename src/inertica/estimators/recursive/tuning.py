@@ -109,7 +109,7 @@ def relative(problem: Problem, records: Sequence[Record], beta: Array) -> Varian
     period, b = _period(records), len(beta)
     measurement, torque = position_noises(problem, list(records)) ** 2, torque_noises(problem) ** 2
     drive, together = drive_noises(problem) ** 2, all(len(r.ease) > 0 for r in records)
-    velocity = _velocity_noise(problem, beta, 0.0 * drive if together else drive) * period**2
+    velocity = _acceleration_variance(problem, beta, 0.0 * drive if together else drive) * period**2
     moving = np.mean([np.mean(m.dq**2, axis=0) for m in problem.motions], axis=0)
     known = OFF * np.abs(beta) + LEAST * _explaining(problem)
     return Variances(
@@ -181,8 +181,8 @@ def _thinned(problem: Problem) -> list[tuple[Array, Array, Array, Array]]:
     return [(m.q[r], m.dq[r], m.ddq[r], m.tau[r]) for m, r in zip(problem.motions, rows, strict=True)]
 
 
-def _velocity_noise(problem: Problem, beta: Array, torque: Array) -> Array:
-    """(n,) mean variance of M^-1 w, w the noise of the torque."""
+def _acceleration_variance(problem: Problem, beta: Array, torque: Array) -> Array:
+    """(n,) variance of M^-1 w, w the noise of the torque; median over the motion."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
     chi[problem.base.retained] = beta
     variances = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]

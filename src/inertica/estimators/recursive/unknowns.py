@@ -11,13 +11,14 @@ from typing import Literal, Protocol
 import numpy as np
 
 from inertica.arrays import Array
+from inertica.dynamics.equations import weighted_sum
 from inertica.dynamics.kernels import Kernel, Symbols, traced
 from inertica.dynamics.transition import LAG, Transition, last_position
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.charts import ConsistentChart
 from inertica.estimators.recursive.passes import FilterHistory
 from inertica.estimators.recursive.tuning import OFF, Variances
-from inertica.physical.bodies import BodyCoordinates, combined
+from inertica.physical.bodies import BodyCoordinates
 from inertica.physical.moments import PrincipalMoments
 from inertica.scalars import Scalar
 
@@ -155,7 +156,7 @@ def _parameters(unknowns: ConsistentUnknowns, plain: Transition) -> Kernel:
         values = unknowns.chart.scalars(x["theta"])
         chi: list[Scalar] = [float(v) for v in fixed]
         for row, place in zip(unknowns.T, plain.parameters, strict=True):
-            chi[place] = combined(row, values)
+            chi[place] = weighted_sum(row, values)
         return {"chi": chi} | (last_position(x) if first else {})
 
     inputs = {"theta": len(unknowns.whole)} | ({"q": unknowns.n, "dq": unknowns.n, LAG: unknowns.n, "dt": 1} if first else {})

@@ -167,15 +167,15 @@ class DelayFit:
         estimate = self._estimate(start, np.ones((self.n, 1)))
         # a joint with fewer rows than parameters takes part with both: rows that parameters use up tell no delay
         freedom = float(self.freedom[self._counts > 0].sum())
-        return self._honest(estimate, np.full(self.n, _few(freedom)))
+        return self._widened(estimate, np.full(self.n, _few(freedom)))
 
     def each(self, start: Array) -> DelayEstimate:
         """One delay for every joint that has rows enough; the variance of others is infinite."""
         factor = np.array([_few(freedom) for freedom in self.freedom])
         estimate = self._estimate(start, np.eye(self.n)[:, np.isfinite(factor)])
-        return self._honest(estimate, factor)
+        return self._widened(estimate, factor)
 
-    def _honest(self, estimate: DelayEstimate, factor: Array) -> DelayEstimate:
+    def _widened(self, estimate: DelayEstimate, factor: Array) -> DelayEstimate:
         """With standard deviations multiplied by (n,) factors, an infinite one for what is unknown, and the systematic error."""
         finite = np.where(np.isfinite(factor), factor, 0.0)
         # systematic error in radians at the cut-off, as variance in s^2

@@ -29,6 +29,9 @@ from inertica.threads import one_thread
 COLLINEAR = 1e-4
 """A column of which less than this share (squared) is its own says nothing of its own."""
 
+RESOLVED = 0.999
+"""Share of its unit vector that a column keeps where no combination of others makes it up; 0.5 when there is a copy of it."""
+
 MOST_ROWS = 20_000
 """Instants that a selection looks at; of longer records blocks spread over them."""
 
@@ -80,6 +83,7 @@ class ForwardSelection:
             self.g = np.asarray(sum(X.T @ y for X, y in zip(self._rigid, self._y, strict=True)))
         self.joint: list[int] = []
         self._columns: list[Array] = []
+        self._last: _Fit | None = None
         self.lags = 1
 
     def add(self, joint: int, blocks: Iterable[Array]) -> int:
@@ -123,7 +127,7 @@ class ForwardSelection:
                 at = np.concatenate([np.arange(self.b), self.b + np.asarray(columns, np.intp)]).astype(np.intp)
                 whole[np.ix_(at, at)] += X.T @ X
                 products[at] += X.T @ other._y[j]
-        other.G, other.g = whole, products
+        other.G, other.g, other._last = whole, products, None
         return other
 
     def settle_colour(self, chosen: Sequence[int]) -> None:
@@ -134,11 +138,11 @@ class ForwardSelection:
 
     def amplitudes(self, chosen: Sequence[int]) -> Array:
         """Of the chosen columns in their common fit."""
-        return self._fit(chosen)[self.b :]
+        return self._values(chosen)[self.b :]
 
     def rigid(self, chosen: Sequence[int]) -> Array:
         """(b,) the parameters that are always in use, in the fit with the chosen columns."""
-        return self._fit(chosen)[: self.b]
+        return self._values(chosen)[: self.b]
 
     def squares(self, chosen: Sequence[int]) -> Array:
         """(n,) squared errors of the joints."""
@@ -146,48 +150,38 @@ class ForwardSelection:
 
     def residual(self, chosen: Sequence[int]) -> list[Array]:
         """Weighted residuals, joint by joint."""
-        x = self._fit(chosen)
-        out = [y - X @ x[: self.b] for X, y in zip(self._rigid, self._y, strict=True)]
-        for k, a in zip(chosen, x[self.b :], strict=True):
-            out[self.joint[k]] = out[self.joint[k]] - a * self._columns[k]
-        return out
+        return self._residual(self._fit(chosen))
 
     def quick(self, chosen: Sequence[int], extra: Sequence[int]) -> list[tuple[float, float]]:
         """Amplitude and squared error explained of each further column; (0, 0) for one that has nothing of its own."""
-        at = self._places(chosen)
-        more = self._places(extra)[self.b :]
+        fit, more = self._fit(chosen), self._places(extra)[self.b :]
         with one_thread():
-            # unit columns: the cut-off of the pseudo-inverse is then a statement about directions, not about units
-            scale = np.sqrt(np.maximum(np.diag(self.G), 1e-300))
-            inside = self.G[np.ix_(at, at)] / np.outer(scale[at], scale[at])
-            inverse = np.linalg.pinv(inside, rcond=1e-11, hermitian=True)
-            across = self.G[np.ix_(at, more)] / scale[at][:, None]
-            coefficients = inverse @ across
+            across = self.G[np.ix_(fit.places, more)]
             # squared length of what the columns in use leave of each further one (Schur complement)
-            xx = np.diag(self.G)[more] - np.sum(across * coefficients, axis=0)
-            xr = self.g[more] - coefficients.T @ (self.g[at] / scale[at])
+            xx = np.diag(self.G)[more] - np.sum(across * (fit.inverse @ across), axis=0)
+            xr = self.g[more] - across.T @ fit.x
         independent = xx > COLLINEAR * np.diag(self.G)[more]
         return [(float(b / a), float(b * b / a)) if good else (0.0, 0.0) for a, b, good in zip(xx, xr, independent, strict=True)]
 
     def gain(self, chosen: Sequence[int], extra: int) -> Gain:
         """What one more column brings, tested."""
-        j = self.joint[extra]
-        ((a, explained),) = self.quick(chosen, [extra])
-        if explained <= 0.0:
+        j, fit, place = self.joint[extra], self._fit([*chosen, extra]), self.b + extra
+        at = int(np.searchsorted(fit.places, place))
+        xx = fit.own(at)
+        if xx <= COLLINEAR * self.G[place, place]:
             return Gain(0.0, 0.0, 0.0)
-        before = self.residual(chosen)
-        after = self.residual([*chosen, extra])
+        a, after = float(fit.x[at]), self._residual(fit)
         with one_thread():
-            direction = [(r0 - r1) / a for r0, r1 in zip(before, after, strict=True)]  # x, for r - r1 = a x
+            direction = self._combined(fit.places, xx * fit.inverse[:, at])  # x, for r - r1 = a x
             score = np.zeros(len(self._series_index))
             for k in range(self.n):
                 np.add.at(score, self._at[k], direction[k] * after[k])
             S = float(long_run(self._over_periods(score[:, None]), self.lags)[0, 0])
-            xx = sum(float(x @ x) for x in direction)
+        before = after[j] + a * direction[j]
         freedom = sum(len(r) for r in after)
         # residuals are smaller than errors by the fitted parameters
         S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
-        return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), explained / max(float(before[j] @ before[j]), 1e-300))
+        return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), a * a * xx / max(float(before @ before), 1e-300))
 
     def left_out(self, *choices: Sequence[int]) -> tuple[list[Array], Array]:
         """(K,) squared errors with each of some choices of columns on parts that were left out in turn, and the parts' squares.
@@ -252,12 +246,58 @@ class ForwardSelection:
     def _places(self, chosen: Sequence[int]) -> NDArray[np.intp]:
         return np.concatenate([np.arange(self.b), self.b + np.asarray(chosen, np.intp)]).astype(np.intp)
 
-    def _fit(self, chosen: Sequence[int]) -> Array:
-        at = self._places(chosen)
-        with one_thread():
-            scale = np.sqrt(np.maximum(np.diag(self.G)[at], 1e-300))
-            A = self.G[np.ix_(at, at)] / np.outer(scale, scale)
-            return np.asarray(np.linalg.pinv(A, rcond=1e-11, hermitian=True) @ (self.g[at] / scale) / scale)
+    def _fit(self, chosen: Sequence[int]) -> _Fit:
+        """With the chosen columns; the last one is kept, since a choice is looked at in several ways."""
+        places = np.sort(self._places(chosen))
+        if self._last is None or not np.array_equal(self._last.places, places):
+            with one_thread():
+                self._last = _Fit.of(places, self.G[np.ix_(places, places)], self.g[places])
+        return self._last
+
+    def _values(self, chosen: Sequence[int]) -> Array:
+        """(b + c,) the parameters always in use, and amplitudes in the order of the chosen columns."""
+        fit = self._fit(chosen)
+        return fit.x[np.searchsorted(fit.places, self._places(chosen))]
+
+    def _residual(self, fit: _Fit) -> list[Array]:
+        return [y - part for y, part in zip(self._y, self._combined(fit.places, fit.x), strict=True)]
+
+    def _combined(self, places: NDArray[np.intp], factors: Array) -> list[Array]:
+        """The columns at some places times factors, joint by joint."""
+        out = [X @ factors[: self.b] for X in self._rigid]
+        for k, a in zip(places[self.b :] - self.b, factors[self.b :], strict=True):
+            out[self.joint[k]] += a * self._columns[k]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Least squares with the columns at some places.
+
+    Args:
+        places: (c,) ascending.
+        inverse: (c, c) of the columns' products.
+        x: (c,) solution.
+        resolved: (c,) 1 where a column's amplitude is the only one that fits, less where others make it up.
+    """
+
+    places: NDArray[np.intp]
+    inverse: Array
+    x: Array
+    resolved: Array
+
+    @classmethod
+    def of(cls, places: NDArray[np.intp], G: Array, g: Array) -> _Fit:
+        # unit columns: the cut-off of the pseudo-inverse is then a statement about directions, not about units
+        scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        unit = G / np.outer(scale, scale)
+        inverse = np.linalg.pinv(unit, rcond=1e-11, hermitian=True)
+        resolved = np.sum(inverse * unit, axis=0)  # diagonal of the projector on directions that are not cut off
+        return cls(places, inverse / np.outer(scale, scale), inverse @ (g / scale) / scale, resolved)
+
+    def own(self, at: int) -> float:
+        """Squared length of the part of a column that the others do not explain."""
+        return float(1.0 / self.inverse[at, at]) if self.resolved[at] > RESOLVED else 0.0
 
 
 def _left_out_errors(G: Array, g: Array, yy: Array) -> Array:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError
+from inertica.errors import FileError, Fix
 from inertica.logs.names import looks_needed
 from inertica.logs.readers.csvlists import holds_lists, unfolded
 from inertica.logs.readers.guard import Unpacked, read_bytes
@@ -158,9 +158,10 @@ def _find_header(text: _Text, stated: tuple[str, ...] | None = None) -> _Head:
         number = next(c for c, cell in enumerate(cells) if _is_number(cell, delimiter))
         problem = (
             f"the header should name the columns, such as {_EXAMPLE}, but holds the number {cells[number][:30]}; if the file has no "
-            f"header, name its columns on the command line (--columns {_EXAMPLE}) or in the card (columns: [{_EXAMPLE}])"
+            "header, state the names of its columns in their order"
         )
-        raise FileError(text.path, problem, k + 1, number + 1)
+        fix = Fix("header", f"as --columns {_EXAMPLE} on the command line or columns: [{_EXAMPLE}] in the card")
+        raise FileError(text.path, problem, k + 1, number + 1, fix=fix)
     raise FileError(text.path, f"holds only comments; a log has a header such as {_EXAMPLE} and lines of numbers")
 
 

@@ -60,8 +60,8 @@ FORMATS = (
 
 CONVERSIONS = {
     ".pt": "PyTorch files can run code when they are read; save the arrays in Python: "
-    "np.savez('run.npz', t=t.numpy(), q=q.numpy(), qr=targets.numpy()), one row per sample, and give run.npz",
-    ".pkl": "pickles run code when they are read; save the arrays in Python: np.savez('run.npz', t=t, q=q, qr=targets)",
+    "numpy.savez('run.npz', t=t.numpy(), q=q.numpy(), qr=targets.numpy()), one row per sample, and give run.npz",
+    ".pkl": "pickles run code when they are read; save the arrays in Python: numpy.savez('run.npz', t=t, q=q, qr=targets)",
 }
 """Suffixes that are not read, with what to do instead."""
 CONVERSIONS |= {".pth": CONVERSIONS[".pt"], ".pickle": CONVERSIONS[".pkl"]}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError, InputError
+from inertica.errors import FileError, Fix, InputError
 from inertica.logs.readers.table import Table
 
 _FIELDS = {"position": ("position", "positions"), "velocity": ("velocity", "velocities"), "effort": ("effort", "efforts")}
@@ -19,7 +19,7 @@ _ACTUAL, _REFERENCE = ("feedback", "actual"), ("reference", "desired")
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 CONTROLLER_STATE = ("JointTrajectoryControllerState", "JTCState")
 
-TOPIC = "name one: --topic NAME on the command line, topic: NAME in the card"
+TOPIC = Fix("topic", "name one: --topic NAME on the command line, topic: NAME in the card")
 
 
 def pick_topic(path: Path, topics: Mapping[str, str], wanted: str | None) -> str:
@@ -41,8 +41,8 @@ def pick_topic(path: Path, topics: Mapping[str, str], wanted: str | None) -> str
     if len(states) == 1:
         return states[0]
     if not states:
-        raise FileError(path, f"holds no sensor_msgs/JointState; it holds: {available}; {TOPIC}")
-    raise FileError(path, f"holds joint states on {len(states)} topics: {', '.join(sorted(states))}; {TOPIC}")
+        raise FileError(path, f"holds no sensor_msgs/JointState; it holds: {available}", fix=TOPIC)
+    raise FileError(path, f"holds joint states on {len(states)} topics: {', '.join(sorted(states))}", fix=TOPIC)
 
 
 @dataclass
@@ -126,8 +126,12 @@ class Collector:
         if missing:
             raise InputError(
                 f"{self.path}: {self.topic} does not name the joint{'s' * (len(missing) > 1)} {', '.join(missing)}; it names "
-                f"{', '.join(self.names)}; state its own names in the robot's order: --log-joints A,B,.. on the command line, "
-                "log_joints: [A, B] in the card"
+                f"{', '.join(self.names)}",
+                fix=Fix(
+                    "log_joints",
+                    "state its own names in the robot's order: --log-joints A,B,.. on the command line, log_joints: [A, B] in the "
+                    "card",
+                ),
             )
 
     def _clock(self) -> tuple[NDArray[np.int64], list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inertica.errors import FileError, InputError
+from inertica.errors import FileError, Fix, InputError
 from inertica.logs.names import tokens, word_meaning
 from inertica.logs.readers.guard import package, read_json, reading
 from inertica.logs.readers.options import ReadOptions
@@ -22,8 +22,8 @@ KEYS = {
 }
 """Features of a dataset by symbol, the first one that is there counts."""
 
-FEATURE = "name others: --feature tau=NAME on the command line, features: {tau: NAME} in the card"
-EPISODE = "name one: --episode K on the command line, episode: K in the card"
+FEATURE = Fix("features", "name others: --feature tau=NAME on the command line, features: {tau: NAME} in the card")
+EPISODE = Fix("episode", "name one: --episode K on the command line, episode: K in the card")
 
 _WORD = {"q": "position", "dq": "velocity", "tau": "torque", "i": "current", "qr": "reference_position", "ddq": "acceleration"}
 
@@ -55,7 +55,8 @@ def read(path: Path, options: ReadOptions) -> Table:
             if name in columns:
                 raise FileError(
                     path,
-                    f"the feature '{feature}' gives '{name}', which is there already; {FEATURE}",
+                    f"the feature '{feature}' gives '{name}', which is there already",
+                    fix=FEATURE,
                 )
             columns[name] = block[:, k]
         notes.append(f"{symbol} is '{feature}'")
@@ -71,7 +72,7 @@ def _features(path: Path, features: Mapping[str, Any], keys: Mapping[str, str]) 
     names_by_symbol = {symbol: next((name for name in names if name in features), "") for symbol, names in KEYS.items()}
     chosen = {symbol: name for symbol, name in {**names_by_symbol, **keys}.items() if name}
     if not chosen:
-        raise FileError(path, f"has none of the usual features of joints; it has: {', '.join(features)}; {FEATURE}")
+        raise FileError(path, f"has none of the usual features of joints; it has: {', '.join(features)}", fix=FEATURE)
     return chosen
 
 
@@ -86,7 +87,7 @@ def _read_episode(path: Path, features: list[str], options: ReadOptions) -> dict
         held = {file: set(read_columns(file, ["episode_index"], most)["episode_index"].to_pylist()) for file in files}
         indices = sorted(set().union(*held.values()))
         if episode is None and len(indices) > 1:
-            raise InputError(f"{path}: holds {len(indices)} episodes ({min(indices)} to {max(indices)}); {EPISODE}")
+            raise InputError(f"{path}: holds {len(indices)} episodes ({min(indices)} to {max(indices)})", fix=EPISODE)
         index = indices[0] if episode is None and indices else episode
         if index not in indices:
             raise InputError(f"{path}: has no episode {index}; there are {len(indices)}")

@@ -72,15 +72,15 @@ class ReadOptions:
         if description is None:
             return self
         robot, card = description.robot, description.log
-        if self.joints is not None and len(self.joints) != robot.n:
-            raise InputError(f"joints names {len(self.joints)} joints, but {description.name} has {robot.n}")
+        if self.joints is not None and len(self.joints) != robot.driven:
+            raise InputError(f"joints names {len(self.joints)} joints, but {description.name} has {robot.driven}")
 
         def stated(option: Any, key: str, otherwise: Any = None) -> Any:
             return card.get(key, otherwise) if option is None else option
 
         return replace(
             self,
-            joints=stated(self.joints, "log_joints", robot.joint_names),
+            joints=stated(self.joints, "log_joints", robot.joint_names[: robot.driven]),
             columns=stated(self.columns, "columns"),
             units=dict(card.get("units", {})) | dict(self.units or {}),
             rate=stated(self.rate, "rate"),

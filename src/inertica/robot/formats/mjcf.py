@@ -19,7 +19,7 @@ def _read(path: Path, part: Part) -> Description:
 
 def _write(description: Description, parameters: Parameters, target: Path, labels: Mapping[str, str]) -> tuple[str, ...]:
     source = description.source
-    return write_mjcf(source.path, target, parameters, root=source.root, tip=source.tip, joints=source.joints, labels=labels)
+    return write_mjcf(source.path, target, parameters, labels=labels, **source.selection)
 
 
 def _solids(path: Path, packages: Sequence[str | Path]) -> LinkSolids:

@@ -37,7 +37,8 @@ def read_mjcf(path: str | Path) -> Tree:
     """The tree in an MJCF file, its base the world.
 
     Links are bodies; of several joints in one body all but the last carry massless links named body__joint.  Joint coordinates
-    are MuJoCo's qpos.  Ball and free joints are noted and refused by `reduce` unless the selection freezes them.
+    are MuJoCo's qpos.  Ball joints, and free ones of bodies that are
+    not the robot's base, are noted and refused by `reduce` unless the selection freezes them.
     """
     return _Reader(read_xml(path)).tree()
 
@@ -229,7 +230,7 @@ class _Reader:
         if kind in ("free", "ball"):
             advice = f"to hold this body still, write `root: {body}` into a robot card" if kind == "free" else FREEZE
             problem = f"body '{body}' has the {kind} joint '{name}', which is not supported; {advice}"
-            return TreeJoint(name, parent, link, "fixed", *pose, line=line_of(element), unsupported=problem)
+            return TreeJoint(name, parent, link, "fixed", *pose, line=line_of(element), unsupported=problem, free=kind == "free")
         if kind not in ("hinge", "slide"):
             raise self.document.error(element, f"joint '{name}' has the unknown type '{kind}'; use hinge or slide", name)
         axis = self._axis(name, item, attributes)

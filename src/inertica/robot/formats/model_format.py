@@ -68,17 +68,19 @@ class Part:
         tip: link at the end of a chain.
         joints: names of the joints that move, in the order of the robot.
         gravity: in the frame of the root, in place of the file's.
+        floating: whether the root moves freely; as the file says by default.
     """
 
     root: str | None = None
     tip: str | None = None
     joints: tuple[str, ...] | None = None
     gravity: tuple[float, float, float] | None = None
+    floating: bool | None = None
 
     @classmethod
     def of(cls, source: Source) -> Part:
         """The part that a description was read from."""
-        return cls(source.root, source.tip, source.joints)
+        return cls(**source.selection)
 
 
 class Bodies(Enum):
@@ -170,19 +172,19 @@ def describe_tree(tree: Tree, format: str, part: Part) -> Description:
         format: name of its format.
         part: that is the robot.
     """
-    reduced = reduce(tree, root=part.root, tip=part.tip, joints=part.joints, gravity=part.gravity)
-    n = reduced.robot.n
-    layout = plain_layout(reduced.robot)
+    reduced = reduce(tree, part.root, part.tip, part.joints, part.gravity, part.floating)
+    robot, n = reduced.robot, reduced.robot.driven
+    layout = plain_layout(robot)
     springs = tuple(Spring(j, float(reduced.springref[j])) for j in range(n) if reduced.stiffness[j])
     layout = replace(layout, terms=(*layout.terms, *springs))
     values: dict[str, float] = {}
-    for j in range(n):
+    for j in robot.links:
         values |= dict(zip(layout.names[layout.link(j)], np.asarray(reduced.tens, float)[j], strict=True))
     for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
         values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
     values |= {f"Ks{t.at + 1}": float(reduced.stiffness[t.at]) for t in springs}
-    source = Source(format, tree.path, None, part.root, part.tip, part.joints, reduced.movable, reduced.sliding)
-    return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
+    source = Source(format, tree.path, None, part.root, part.tip, part.joints, reduced.movable, reduced.sliding, robot.floating)
+    return Description(robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
 
 
 def _listed(words: Sequence[str]) -> str:

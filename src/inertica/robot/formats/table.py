@@ -11,6 +11,7 @@ from inertica.robot.description import Source
 from inertica.robot.formats.dh import DH
 from inertica.robot.formats.mjcf import MJCF
 from inertica.robot.formats.model_format import FileStart, ModelFormat
+from inertica.robot.formats.sdf import SDF
 from inertica.robot.formats.urdf import URDF
 from inertica.robot.tree import Reduced, Tree, reduce
 from inertica.robot.yamlfile import parse_yaml, read_text
@@ -18,6 +19,7 @@ from inertica.robot.yamlfile import parse_yaml, read_text
 FORMATS = {
     URDF.name: URDF,
     MJCF.name: MJCF,
+    SDF.name: SDF,
     DH.name: DH,
 }
 
@@ -83,7 +85,7 @@ def source_part(source: Source, tree: Tree) -> Reduced:
     """The robot of a description again, with the links of the file that it consists of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        return reduce(tree, source.root, source.tip, source.joints)
+        return reduce(tree, **source.selection)
 
 
 def _root_tag(text: str) -> tuple[str, int]:

@@ -18,7 +18,7 @@ def _read(path: Path, part: Part) -> Description:
 
 def _write(description: Description, parameters: Parameters, target: Path, labels: Mapping[str, str]) -> tuple[str, ...]:
     source = description.source
-    return write_urdf(source.path, target, parameters, root=source.root, tip=source.tip, joints=source.joints, labels=labels)
+    return write_urdf(source.path, target, parameters, labels=labels, **source.selection)
 
 
 URDF = ModelFormat(

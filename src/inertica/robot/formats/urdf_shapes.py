@@ -45,14 +45,9 @@ def link_solids(document: Document, link: Element, place: Placed, packages: Sequ
 
 
 def _solids(document: Document, element: Element, place: Placed, packages: Sequence[str | Path]) -> Sequence[Solid]:
-    origin, geometry = child(element, "origin"), child(element, "geometry")
-    solid = None if geometry is None else next(children(geometry), None)
+    solid, R, p = _geometry(document, element)
     if solid is None:
         raise document.error(element, f"{describe(element)} lacks its <geometry>")
-    R, p = np.eye(3), np.zeros(3)
-    if origin is not None:
-        R = rpy_matrix(floats(document, origin, "rpy", 3, (0.0, 0.0, 0.0)))
-        p = floats(document, origin, "xyz", 3, (0.0, 0.0, 0.0))
     outer = np.array(place.rotation)
     pose = (outer @ R, outer @ p + place.position)
     match solid.tag:
@@ -68,6 +63,16 @@ def _solids(document: Document, element: Element, place: Placed, packages: Seque
             scale = floats(document, solid, "scale", 3, (1.0, 1.0, 1.0))
             return mesh_solids(document, solid, path, scale, pose)
     raise document.error(solid, f"the shape {describe(solid)} is not known; boxes, cylinders, spheres and meshes are")
+
+
+def _geometry(document: Document, element: Element) -> tuple[Element | None, Array, Array]:
+    """The shape of a visual or collision element, None where it has none, with its rotation and position in the link."""
+    origin, geometry = child(element, "origin"), child(element, "geometry")
+    R, p = np.eye(3), np.zeros(3)
+    if origin is not None:
+        R = rpy_matrix(floats(document, origin, "rpy", 3, (0.0, 0.0, 0.0)))
+        p = floats(document, origin, "xyz", 3, (0.0, 0.0, 0.0))
+    return None if geometry is None else next(children(geometry), None), R, p
 
 
 def _primitive(
@@ -104,14 +109,9 @@ def _drawn_link(document: Document, link: Element) -> list[Drawn]:
 
 
 def _drawn(document: Document, element: Element) -> Drawn | None:
-    origin, geometry = child(element, "origin"), child(element, "geometry")
-    solid = None if geometry is None else next(children(geometry), None)
+    solid, R, p = _geometry(document, element)
     if solid is None:
         return None
-    R, p = np.eye(3), np.zeros(3)
-    if origin is not None:
-        R = rpy_matrix(floats(document, origin, "rpy", 3, (0.0, 0.0, 0.0)))
-        p = floats(document, origin, "xyz", 3, (0.0, 0.0, 0.0))
     pose = {"rotation": R, "position": p}
     match solid.tag:
         case "box":

@@ -15,12 +15,16 @@ from inertica.arrays import Array
 from inertica.errors import InerticaError
 from inertica.logs.readers.formats import find_format
 from inertica.logs.units import SIGNALS
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, inside
+from inertica.studio.fields import told
 from inertica.studio.marks import placed
 from inertica.studio.project import ROLES, LogEntry, Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
 from inertica.studio.series import Series
+
+READING = ("columns", "log_joints", "rate", "topic", "episode", "units")
+"""Keys of the card that say how logs are read."""
 
 STRETCHES = 200
 """Masked stretches of one reason that are shown."""
@@ -44,31 +48,35 @@ def state(project: Project) -> tuple[str, str]:
     return (READY if use else ATTENTION), words if use else "no log to fit"
 
 
-def view(project: Project, asked: Asked) -> Document:
+def view(project: Project, arguments: Arguments) -> Document:
     words = [_typed(project, e) for e in project.logs if e.role != "ignore"] or ["log.csv"]
-    listed = ", ".join(map(quoted, words))
+    names = ", ".join(map(quoted, words))
     keys = project.card_keys()
+    gains = keys.get("torque", {})
     return {
         "logs": [e.document() | {"link": e.file in project.state["links"]} for e in project.logs],
+        "joints": list(project.description.robot.joint_names) if project.has_robot else [],
+        "gains": isinstance(gains, dict) and "gain" in gains,
+        "reading": {key: keys[key] for key in READING if key in keys},
         "roles": list(ROLES),
         "check": _checked(project),
-        "columns": stated if isinstance(stated := keys.get("columns", {}), dict) else {},  # a list names all columns of a file
         "symbols": {name: s.kind for name, s in SIGNALS.items()},
         "same": same(
             [["inertica", "check", "card.yaml", *words]],
-            [f'quality = ia.check("card.yaml", [{listed}])', "print(quality.sentence)",
+            [f'quality = ia.check("card.yaml", [{names}])', "print(quality.sentence)",
              f'log = ia.read_log({quoted(words[0])}, ia.load("card.yaml"))'],
         ),
     }  # fmt: skip
 
 
-def describe(project: Project, asked: Asked) -> Document:
+def describe(project: Project, arguments: Arguments) -> Document:
     """What is in a log; for one that cannot be read, why not and which columns its file has."""
-    entry = project.entry(asked.text("log"))
+    entry = project.entry(arguments.text("log"))
     try:
         log = project.read_log(entry.name)
     except InerticaError as error:
-        return {"name": entry.name, "error": project.said(str(error)), "file_columns": _columns(project, entry)}
+        problem = told(error)
+        return {"name": entry.name, **problem, "error": project.said(problem["error"]), "file_columns": _columns(project, entry)}
     t = log.t[np.isfinite(log.t)]
     return {
         "name": entry.name,
@@ -97,10 +105,10 @@ def describe(project: Project, asked: Asked) -> Document:
     }
 
 
-def signal(project: Project, asked: Asked) -> Series:
+def signal(project: Project, arguments: Arguments) -> Series:
     """A signal of a log, all joints."""
-    log = project.read_log(asked.text("log"))
-    return _signal(log, asked.word("signal", log.signals))
+    log = project.read_log(arguments.text("log"))
+    return _signal(log, arguments.word("signal", log.signals))
 
 
 @lru_cache(maxsize=8)
@@ -111,28 +119,30 @@ def _signal(log: ia.Log, symbol: str) -> Series:
     return Series(log.t[good], log.signals[symbol][good])
 
 
-def add(project: Project, asked: Asked) -> Document:
+def add(project: Project, arguments: Arguments) -> Document:
     """A file of the project, or one that the command line named, as a log."""
-    return project.add_log(asked.text("file"), asked.word("role", ROLES, "identify")).document()
+    return project.add_log(arguments.text("file"), arguments.word("role", ROLES, "identify")).document()
 
 
-def remove(project: Project, asked: Asked) -> Document:
-    """Take a log from the list; its file stays."""
-    entry = project.entry(asked.text("log"))
+def remove(project: Project, arguments: Arguments) -> Document:
+    """Take a log from the list; a file that was dropped on the page is deleted where that is asked for."""
+    entry = project.entry(arguments.text("log"))
     project.put_logs([e for e in project.logs if e.name != entry.name])
+    if arguments.flag("file") and entry.file not in project.state["links"]:
+        inside(project.folder, entry.file).unlink(missing_ok=True)
     return {}
 
 
-def change(project: Project, asked: Asked) -> Document:
+def change(project: Project, arguments: Arguments) -> Document:
     """Role and slice of a log."""
-    entry = project.entry(asked.text("log"))
-    new = replace(entry, role=asked.word("role", ROLES, entry.role))
-    if "slice" in asked.values:
-        ends = asked.values["slice"]
+    entry = project.entry(arguments.text("log"))
+    new = replace(entry, role=arguments.word("role", ROLES, entry.role))
+    if "slice" in arguments.values:
+        ends = arguments.values["slice"]
         if ends is None:
             new = replace(new, start=None, end=None)
         else:
-            bounds = Asked({"start": ends[0], "end": ends[1]}) if isinstance(ends, list) and len(ends) == 2 else Asked()
+            bounds = Arguments({"start": ends[0], "end": ends[1]}) if isinstance(ends, list) and len(ends) == 2 else Arguments()
             start, end = bounds.number("start"), bounds.number("end")
             if not start < end:
                 raise Refused("a slice ends after it starts", 400)
@@ -141,24 +151,26 @@ def change(project: Project, asked: Asked) -> Document:
     return new.document()
 
 
-def columns(project: Project, asked: Asked) -> Document:
-    """Which columns of the files hold what: patterns or lists by symbol, written into the card; an empty object takes them away."""
+def reading(project: Project, arguments: Arguments) -> Document:
+    """How logs are read, written into the card: which columns hold what, rate, names of joints ...; what is null or empty goes."""
     if not project.has_robot:
-        raise Refused("columns are kept in the robot's card; load a robot first", 409)
-    stated = {key: value for key, value in asked.object("columns").items() if value}
-    keys = {key: value for key, value in project.card_keys().items() if key != "columns"}
-    project.write_card(keys | ({"columns": stated} if stated else {}))
-    return {"columns": stated}
+        raise Refused("how logs are read is kept with the robot; load a robot first", 409)
+    stated = arguments.object("options")
+    if unknown := next((key for key in stated if key not in READING), None):
+        raise Refused(f"the form has no option '{unknown}'", 400)
+    keys = project.card_keys() | stated
+    project.write_card({key: value for key, value in keys.items() if key not in stated or value not in (None, "", [], {})})
+    return {"options": stated}
 
 
-def files(project: Project, asked: Asked) -> Document:
+def files(project: Project, arguments: Arguments) -> Document:
     """Files of the project that could be logs and are not in the list."""
     known = {e.file for e in project.logs}
-    found = [short(project, p) for p in inside(project.folder, "logs").rglob("*") if p.is_file() and not p.name.startswith(".")]
-    return {"files": sorted(f for f in [*found, *project.state["links"]] if f not in known and _is_log(f))}
+    paths = [short(project, p) for p in inside(project.folder, "logs").rglob("*") if p.is_file() and not p.name.startswith(".")]
+    return {"files": sorted(f for f in [*paths, *project.state["links"]] if f not in known and _is_log(f))}
 
 
-def check(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def check(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.check` of the logs that are in use."""
     entries = [e for e in project.logs if e.role != "ignore"]
     places = [project.place(e) for e in entries]
@@ -168,14 +180,14 @@ def check(project: Project, asked: Asked, say: Callable[[str], None], work: Path
     quality = ia.check(project.card, places)
     document = {"for": _signature(project), "verdict": quality.verdict, "sentence": quality.sentence}
     names = dict(zip(quality.logs, (e.name for e in entries), strict=True))
-    listed = placed(quality.findings, names, project.description.robot.joint_names)
-    return document | {"remember": {"check": document | {"findings": listed}}}
+    findings = placed(quality.findings, names, project.description.robot.joint_names)
+    return document | {"remember": {"check": document | {"findings": findings}}}
 
 
 def _checked(project: Project) -> Document | None:
     """What the last check found, when it was about the present logs and card."""
-    found = project.chosen("data", "check", dict)
-    return found if found and found.get("for") == _signature(project) and isinstance(found.get("verdict"), str) else None
+    last = project.chosen("data", "check", dict)
+    return last if last and last.get("for") == _signature(project) and isinstance(last.get("verdict"), str) else None
 
 
 def _signature(project: Project) -> list[str]:
@@ -243,7 +255,7 @@ ROOM = Room(
     "Recorded motion: which logs there are, what they hold, and whether they are what they say.",
     state,
     view,
-    {"describe": describe, "add": add, "remove": remove, "change": change, "columns": columns, "files": files},
+    {"describe": describe, "add": add, "remove": remove, "change": change, "reading": reading, "files": files},
     {"check": check},
     {"signal": signal},
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import inertica as ia
 from inertica.robot.formats.model_format import ModelFormat
 from inertica.robot.formats.table import FORMATS, creating_format, format_named
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, inside
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
@@ -30,7 +30,7 @@ def state(project: Project) -> tuple[str, str]:
     return (READY, f"{count} file{'s' if count > 1 else ''} written") if count else (OPEN, "ready to write")
 
 
-def view(project: Project, asked: Asked) -> Document:
+def view(project: Project, arguments: Arguments) -> Document:
     name = selected(project)
     source = project.result(name).description.source.format if name else None
     models = {f.name: (f.title, f.about, f.lacks) for f in FORMATS.values() if source is None or f.name == source or f.create}
@@ -86,23 +86,23 @@ def _pinocchio(form: ModelFormat, urdf: str, folder: str) -> list[str]:
     return ["import inertica as ia", "", f"model = ia.to_pinocchio(ia.Result.load({quoted(folder)}))"]
 
 
-def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def write(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: write one format; model files are read again and their torques compared before they count as written."""
-    name = asked.text("result")
-    kind = asked.word("format", (*FORMATS, *OTHERS))
+    name = arguments.text("result")
+    kind = arguments.word("format", (*FORMATS, *OTHERS))
     folder, exports = project.result_folder(name), project.folder / "exports"
     result = project.result(name)
     say(f"writing {FORMATS[kind].title if kind in FORMATS else OTHERS[kind][0]}")
     if kind in FORMATS:
-        own = kind == result.description.source.format
+        same_format = kind == result.description.source.format
         target = (
-            exports / f"identified{'' if own else f'-{kind}'}{FORMATS[kind].suffix}"
+            exports / f"identified{'' if same_format else f'-{kind}'}{FORMATS[kind].suffix}"
         )  # each has its own card for what it lacks
-        approximate, force = asked.flag("approximate", True), asked.flag("force")
-        found = ia.export_model(result, target, kind, approximate=approximate, force=force)
-        files = [target.name, *([found.extra.name] if found.extra else [])]
-        return {"files": [f"exports/{f}" for f in files], "sentence": f"{found.sentence}; {found.comparison}",
-                "notes": [*found.notes, *found.warnings]}  # fmt: skip
+        approximate, force = arguments.flag("approximate", True), arguments.flag("force")
+        exported = ia.export_model(result, target, kind, approximate=approximate, force=force)
+        files = [target.name, *([exported.extra.name] if exported.extra else [])]
+        return {"files": [f"exports/{f}" for f in files], "sentence": f"{exported.sentence}; {exported.comparison}",
+                "notes": [*exported.notes, *exported.warnings]}  # fmt: skip
     if kind == "parameters":
         ia.write_parameters(result, exports / "parameters.csv")
         return {"files": ["exports/parameters.csv"], "sentence": "the table was written", "notes": []}
@@ -116,13 +116,13 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
             ia.write_report(result, motions, exports / "report.html")
         return {"files": ["exports/report.html"], "sentence": "the report was written", "notes": list(notes)}
     program = ia.export_code(result, exports / f"code-{kind}", kind)
-    listed = [f"exports/code-{kind}/{file}" for file in program.files]
-    return {"files": listed, "sentence": program.sentence, "notes": list(program.notes)}
+    program_files = [f"exports/code-{kind}/{file}" for file in program.files]
+    return {"files": program_files, "sentence": program.sentence, "notes": list(program.notes)}
 
 
-def remove(project: Project, asked: Asked) -> Document:
+def remove(project: Project, arguments: Arguments) -> Document:
     """Delete a written file."""
-    path = inside(project.folder / "exports", asked.text("file").removeprefix("exports/"))
+    path = inside(project.folder / "exports", arguments.text("file").removeprefix("exports/"))
     if not path.is_file():
         raise Refused("there is no such file among the exports", 404)
     path.unlink()

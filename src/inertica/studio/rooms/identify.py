@@ -11,7 +11,7 @@ import inertica as ia
 from inertica import documents
 from inertica.preprocessing.filters import FILTERS
 from inertica.report.bundle import write_bundle
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, inside, plain_name
 from inertica.studio.overlay import read_document, summary, write_overlay
 from inertica.studio.project import Project
@@ -19,7 +19,7 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
 from inertica.studio.scores import drawn
-from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.choice import Choice, readable
 from inertica.workflow.identify.result import RESULT
 from inertica.workflow.identify.saved import upgraded
 from inertica.workflow.identify.settings import Settings, check_method
@@ -32,13 +32,13 @@ def state(project: Project) -> tuple[str, str]:
     names = project.results
     if not names:
         return OPEN, "nothing identified yet"
-    found = summary(project.folder / "results" / names[-1])
-    level = found["verdict"]["level"] if found else "good"
+    last = summary(project.folder / "results" / names[-1])
+    level = last["verdict"]["level"] if last else "good"
     words = f"{len(names)} result{'s' if len(names) > 1 else ''}"
-    return (ATTENTION if level == "bad" else READY), words + (f"; last: {found['verdict']['headline'].lower()}" if found else "")
+    return (ATTENTION if level == "bad" else READY), words + (f"; last: {last['verdict']['headline'].lower()}" if last else "")
 
 
-def view(project: Project, asked: Asked) -> Document:
+def view(project: Project, arguments: Arguments) -> Document:
     settings = project.chosen("identify", "settings", dict) or {}
     methods = [m for m in USUAL if m == "auto" or m.partition("+")[0] in ia.METHODS]
     return {
@@ -56,35 +56,37 @@ def card(project: Project, name: str) -> Document:
     """A result in short: how it was made, how good it is, what was decided and why."""
     folder = project.folder / "results" / name
     document = upgraded(folder / RESULT, read_document(folder / RESULT, (folder / RESULT).stat().st_mtime_ns))
-    found = summary(folder)
+    result = summary(folder)
     labels = [p["label"] for p in document["parameters"]]
     return {
         "name": name,
         "method": document["method"],
         "base_count": document["base_count"],
         "condition": document["condition"],
-        "verdict": found["verdict"] if found else None,
+        "verdict": result["verdict"] if result else None,
         "residual": {key: r["raw"]["all"] for key, r in document["residual"].items()},
         "labels": {word: labels.count(word) for word in dict.fromkeys(labels)},
         "possible": document["physically_consistent"],
-        "choices": [{**c, "drawn": drawn(documents.typed(Choice, c))} for c in document["choices"]],
+        "choices": [{**c, "drawn": drawn(documents.typed(Choice, readable(c)))} for c in document["choices"]],
         "warnings": document["warnings"],
         "logs": document["logs"],
         "time": document["time"],
         "command": document["command"],
         "robot": document["robot"],
+        "made": (folder / RESULT).stat().st_mtime,
+        "note": _notes(project).get(name, ""),
     }
 
 
-def run(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def run(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.identify`, then everything that `inertica identify -o` writes, and what the room Trust draws."""
-    stated = _stated(asked)
+    stated = _stated(arguments)
     settings = _settings(stated)
     check_method(settings)
     logs, validate = project.role("identify"), project.role("validate")
     if not logs:
         raise Refused("no log is marked for the fit; mark one in the room Data", 409)
-    name = plain_name(asked.text("name", "")) if "name" in asked else project.free_name("results", "result")
+    name = plain_name(arguments.text("name", "")) if "name" in arguments else project.free_name("results", "result")
     target = inside(project.folder, Path("results") / name)
     if target.exists():
         raise Refused(f"there is a result '{name}' already; choose another name", 409)
@@ -109,40 +111,71 @@ def placed(project: Project, made: Path, target: Path) -> str:
             target = target.with_name(project.free_name("results", "result"))
 
 
-def remove(project: Project, asked: Asked) -> Document:
+def remove(project: Project, arguments: Arguments) -> Document:
     """Delete a result."""
     import shutil
 
-    shutil.rmtree(project.result_folder(asked.text("result")))
+    shutil.rmtree(project.result_folder(arguments.text("result")))
     project.changed()
     return {}
 
 
-def remember(project: Project, asked: Asked) -> Document:
-    """Keep what the form says, so that another page shows it, too."""
-    project.choose("identify", settings=_stated(asked))
+def _notes(project: Project) -> dict[str, Any]:
+    return project.chosen("identify", "notes", dict) or {}
+
+
+def note(project: Project, arguments: Arguments) -> Document:
+    """Keep what somebody writes beside a result."""
+    name = arguments.text("result")
+    project.result_folder(name)
+    project.choose("identify", notes={**_notes(project), name: arguments.text("note", " ").strip()})
     return {}
 
 
-def _stated(asked: Asked) -> Document:
+def compare(project: Project, arguments: Arguments) -> Document:
+    """Two results held against each other, with a test of whether they differ, and what was chosen otherwise."""
+    names = [arguments.text(key) for key in ("first", "second")]
+    first, second = (project.result(name) for name in names)
+    pair = ia.compare_parameters(first, second)
+    values = [
+        {"name": d.name, "first": d.first, "second": d.second, "std": d.std, "p": d.adjusted, "differs": d.differs}
+        for d in pair.differences
+    ]
+    decided = [{c.subject: c.sentence for c in result.choices} for result in (first, second)]
+    subjects = dict.fromkeys([*decided[0], *decided[1]])
+    choices = [
+        {"subject": s, "first": decided[0].get(s, ""), "second": decided[1].get(s, "")}
+        for s in subjects
+        if decided[0].get(s) != decided[1].get(s)
+    ]
+    return {"sentence": pair.sentence, "shared": pair.shared, "p": pair.p, "differences": values, "choices": choices}
+
+
+def remember(project: Project, arguments: Arguments) -> Document:
+    """Keep what the form says, so that another page shows it, too."""
+    project.choose("identify", settings=_stated(arguments))
+    return {}
+
+
+def _stated(arguments: Arguments) -> Document:
     """What the form fixes; everything else is chosen."""
     out: Document = {}
-    if (method := asked.text("method", "auto")) != "auto":
+    if (method := arguments.text("method", "auto")) != "auto":
         out["method"] = method
-    if (cutoff := asked.perhaps("cutoff", 1e-3, 1e6)) is not None:
+    if (cutoff := arguments.perhaps("cutoff", 1e-3, 1e6)) is not None:
         out["cutoff"] = cutoff
-    if "filter" in asked:
-        out["filter"] = asked.word("filter", FILTERS)
-    if "friction" in asked:
-        laws = asked.words("friction")
+    if "filter" in arguments:
+        out["filter"] = arguments.word("filter", FILTERS)
+    if "friction" in arguments:
+        laws = arguments.words("friction")
         if unknown := next((name for name in laws if name not in FRICTION), None):
             raise Refused(f"there is no friction law '{unknown}'", 400)
         out["friction"] = laws
-    if (delay := asked.perhaps("delay", -1.0, 1.0)) is not None:
+    if (delay := arguments.perhaps("delay", -1.0, 1.0)) is not None:
         out["delay"] = delay
-    if "velocity" in asked:
-        out["velocity"] = asked.word("velocity", ("recorded", "differences"))
-    out |= {key: True for key in ("quick", "force") if asked.flag(key)}
+    if "velocity" in arguments:
+        out["velocity"] = arguments.word("velocity", ("recorded", "differences"))
+    out |= {key: True for key in ("quick", "force") if arguments.flag(key)}
     return out
 
 
@@ -187,7 +220,7 @@ ROOM = Room(
     "From logs to parameters. Whatever is not stated is chosen on the data, with a reason.",
     state,
     view,
-    {"remove": remove, "remember": remember},
+    {"remove": remove, "remember": remember, "note": note, "compare": compare},
     {"run": run},
     names={"run": ("results", "result", "")},
 )

@@ -18,10 +18,10 @@ from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, 
 from inertica.excitation.files import has_trajectory, read_trajectory
 from inertica.report.verdict_words import verdict_document
 from inertica.studio import rehearsal
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.cell import Cell
 from inertica.studio.confined import Refused, inside, plain_name
-from inertica.studio.forms import asked_options, changed, flags, form
+from inertica.studio.forms import changed, flags, form, options_from
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.workflow.excite_options import ExciteOptions
@@ -38,8 +38,8 @@ LOOKED = 200
 
 
 def trajectories(project: Project) -> list[str]:
-    found = (project.folder / "trajectories").glob("*.yaml")
-    return [p.name for p in sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name)) if not p.name.startswith(".")]
+    paths = (project.folder / "trajectories").glob("*.yaml")
+    return [p.name for p in sorted(paths, key=lambda p: (p.stat().st_mtime_ns, p.name)) if not p.name.startswith(".")]
 
 
 def state(project: Project) -> tuple[str, str]:
@@ -49,25 +49,25 @@ def state(project: Project) -> tuple[str, str]:
     return READY, f"{count} motion{'s' if count > 1 else ''}" + (f", {tried} rehearsed" if tried else "")
 
 
-def view(project: Project, asked: Asked) -> Document:
-    listed = []
+def view(project: Project, arguments: Arguments) -> Document:
+    motions = []
     for name in trajectories(project):
         try:
             file = read_trajectory(project.folder / "trajectories" / name)
         except InerticaError as error:
-            listed.append({"name": name, "about": {}, "period": 0.0, "words": project.said(str(error)), "joints": 0})
+            motions.append({"name": name, "about": {}, "period": 0.0, "words": project.said(str(error)), "joints": 0})
             continue
         about = {"period": file.trajectory.period, "words": file.trajectory.describe(), "joints": file.trajectory.n}
-        listed.append({"name": name, "about": plain(file.about), **about})
-    last = asked_options(ExciteOptions, Asked(project.chosen("motion", "design", dict) or {}))
+        motions.append({"name": name, "about": plain(file.about), **about})
+    last = options_from(ExciteOptions, Arguments(project.chosen("motion", "design", dict) or {}))
     around = _cell(project)
     words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml", *flags(last), *around.words]
     known = ", ".join([*(f"{key}={value!r}" for key, value in changed(last).items()), *around.python])
     needed = ["from inertica.excitation.solids import Obstacle", ""] if around.obstacles else []
     robot = project.description if project.has_robot else None
-    motion = f"trajectories/{listed[-1]['name'] if listed else 'motion-1.yaml'}"
+    motion = f"trajectories/{motions[-1]['name'] if motions else 'motion-1.yaml'}"
     return {
-        "trajectories": listed,
+        "trajectories": motions,
         "rehearsals": project.rehearsals,
         "design": form(ExciteOptions, USUAL | changed(last)),
         "rehearse": form(rehearsal.RehearsalOptions),
@@ -90,9 +90,9 @@ def view(project: Project, asked: Asked) -> Document:
     }  # fmt: skip
 
 
-def play(project: Project, asked: Asked) -> Document:
+def play(project: Project, arguments: Arguments) -> Document:
     """Poses over time, and what the motion uses of the limits."""
-    trajectory = _trajectory(project, asked.text("trajectory"))
+    trajectory = _trajectory(project, arguments.text("trajectory"))
     robot = project.description.robot
     if trajectory.n != robot.n:
         raise Refused(f"the motion moves {trajectory.n} joints, {robot.name} has {robot.n}", 409)
@@ -123,42 +123,42 @@ def _accelerations(description: ia.Description) -> tuple[AccelerationLimit, ...]
     return acceleration_limits(description, ia.base_model(description.layout).engine)
 
 
-def clearance(project: Project, asked: Asked) -> Document:
+def clearance(project: Project, arguments: Arguments) -> Document:
     """Where along a motion two bodies, or one and what stands around the robot, come closest; why not where nothing could meet."""
     around = _cell(project)
-    trajectory = _trajectory(project, asked.text("trajectory"))
+    trajectory = _trajectory(project, arguments.text("trajectory"))
     t = np.linspace(0.0, trajectory.period, LOOKED)
     try:
-        found = around.bodies(project.description).approach(trajectory(t).q, t)
+        approach = around.bodies(project.description).approach(trajectory(t).q, t)
     except InerticaError as error:
         return {"known": False, "why": str(error)}
-    return {"known": True, "distance": found.distance, "time": found.time, "bodies": [found.first, found.second], "poses": LOOKED,
-            "kept": around.clearance}  # fmt: skip
+    return {"known": True, "distance": approach.distance, "time": approach.time, "bodies": [approach.first, approach.second],
+            "poses": LOOKED, "kept": around.clearance}  # fmt: skip
 
 
-def cell(project: Project, asked: Asked) -> Document:
+def cell(project: Project, arguments: Arguments) -> Document:
     """Keep what stands around the robot."""
-    around = Cell.asked(asked)
+    around = Cell.of(arguments)
     project.choose("motion", cell=around.document())
     return around.scene(project.description)
 
 
 def _cell(project: Project) -> Cell:
-    return Cell.asked(Asked(project.chosen("motion", "cell", dict) or {}))
+    return Cell.of(Arguments(project.chosen("motion", "cell", dict) or {}))
 
 
-def select(project: Project, asked: Asked) -> Document:
+def select(project: Project, arguments: Arguments) -> Document:
     """Remember which motion is looked at."""
-    name = asked.text("trajectory")
+    name = arguments.text("trajectory")
     _trajectory(project, name)
     project.choose("motion", selected=name)
     return {"selected": name}
 
 
-def shipped(project: Project, asked: Asked) -> Document:
+def shipped(project: Project, arguments: Arguments) -> Document:
     """Take the motion that is shipped for a catalog robot."""
     description = project.description
-    kind = asked.word("kind", ("identification", "validation"), "identification")
+    kind = arguments.word("kind", ("identification", "validation"), "identification")
     file = ia.catalog_trajectory(description.name, kind)
     name = project.free_name("trajectories", f"{file_stem(description.name)}-{kind}", ".yaml")
     ia.save_trajectory(file.trajectory, project.folder / "trajectories" / name, robot=description.name, about=file.about)
@@ -166,54 +166,54 @@ def shipped(project: Project, asked: Asked) -> Document:
     return {"trajectory": name}
 
 
-def download(project: Project, asked: Asked) -> Document:
-    """Write a motion for a controller: YAML, CSV samples, or a ROS 2 JointTrajectory."""
-    name = asked.text("trajectory")
-    trajectory, kind = _trajectory(project, name), asked.word("as", ("yaml", "csv", "ros2"))
+def download(project: Project, arguments: Arguments) -> Document:
+    """Write a motion for a controller: YAML, CSV samples, a ROS 2 JointTrajectory, or a script that plays it."""
+    name = arguments.text("trajectory")
+    trajectory, kind = _trajectory(project, name), arguments.word("as", ("yaml", "csv", "ros2", "player"))
     if kind == "yaml":
         return {"file": f"trajectories/{name}"}
-    rate = asked.number("rate", 100.0, 1.0, 20_000.0)
+    rate = arguments.number("rate", 100.0, 1.0, 20_000.0)
     stem = Path(name).stem
     if kind == "csv":
         ia.write_samples(trajectory, project.folder / "exports" / f"{stem}.csv", rate)
         return {"file": f"exports/{stem}.csv"}
-    target = project.folder / "exports" / f"{stem}-ros2.yaml"
-    ia.write_ros2(trajectory, target, project.description.robot.joint_names, rate)
-    return {"file": f"exports/{stem}-ros2.yaml"}
+    file, write = (f"{stem}-ros2.yaml", ia.write_ros2) if kind == "ros2" else (f"{stem}-player.py", ia.write_player)
+    write(trajectory, project.folder / "exports" / file, project.description.robot.joint_names, rate)
+    return {"file": f"exports/{file}"}
 
 
-def remove(project: Project, asked: Asked) -> Document:
-    name = asked.text("trajectory")
+def remove(project: Project, arguments: Arguments) -> Document:
+    name = arguments.text("trajectory")
     _trajectory(project, name)
     (project.folder / "trajectories" / name).unlink()
     project.choose("motion", selected=None)
     return {}
 
 
-def design(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def design(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.excite`, with the criterion as progress."""
-    options = asked_options(ExciteOptions, asked)
-    around = Cell.asked(asked)
+    options = options_from(ExciteOptions, arguments)
+    around = Cell.of(arguments)
     say(f"designing: {options.criterion or USUAL['criterion']} over {options.duration:g} s")
-    found = ia.excite(project.description, options, **around.options, progress=say)
-    if not found.feasible:
-        worst = found.violations[0] if found.violations else "no feasible motion was found"
+    designed = ia.excite(project.description, options, **around.options, progress=say)
+    if not designed.feasible:
+        worst = designed.violations[0] if designed.violations else "no feasible motion was found"
         raise InerticaError(f"no motion inside the limits: {worst}; allow more time, a longer period or smaller margins")
-    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options.seed}
-    name = plain_name(asked.text("name", "")) if "name" in asked else project.free_name("trajectories", "motion", ".yaml")
+    about = {"criterion": designed.criterion, "value": designed.value, "condition": designed.condition, "seed": options.seed}
+    name = plain_name(arguments.text("name", "")) if "name" in arguments else project.free_name("trajectories", "motion", ".yaml")
     description = project.description
     joints = description.robot.joint_names
     target = project.folder / "trajectories" / name
-    ia.save_trajectory(found.trajectory, target, robot=description.name, joints=joints, about=about)
-    history = [[int(e), float(v)] for e, v in found.history if math.isfinite(v)]
-    return {"trajectory": name, "value": found.value, "condition": found.condition, "criterion": found.criterion,
-            "evaluations": found.evaluations, "seconds": found.seconds, "stop": found.stop, "history": history,
+    ia.save_trajectory(designed.trajectory, target, robot=description.name, joints=joints, about=about)
+    history = [[int(e), float(v)] for e, v in designed.history if math.isfinite(v)]
+    return {"trajectory": name, "value": designed.value, "condition": designed.condition, "criterion": designed.criterion,
+            "evaluations": designed.evaluations, "seconds": designed.seconds, "stop": designed.stop, "history": history,
             "remember": {"selected": name, "design": changed(options), "cell": around.document()}}  # fmt: skip
 
 
-def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def rehearse(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: plant values, simulate the motion in closed loop with noise, identify, and hold against what was planted."""
-    name, options = asked.text("trajectory"), asked_options(rehearsal.RehearsalOptions, asked)
+    name, options = arguments.text("trajectory"), options_from(rehearsal.RehearsalOptions, arguments)
     trajectory, description = _trajectory(project, name), project.description
     say("planting values")
     robot = rehearsal.planted(description, trajectory, options)
@@ -223,7 +223,7 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     right, of = held.covered
     document: Document = {
         "name": (
-            plain_name(asked.text("name", "")) if "name" in asked else project.free_name("rehearsals", "rehearsal", ".json")
+            plain_name(arguments.text("name", "")) if "name" in arguments else project.free_name("rehearsals", "rehearsal", ".json")
         ).removesuffix(".json"),
         "trajectory": name, "method": result.method, "spread": options.spread,
         "position_noise": options.position_noise, "torque_noise": options.torque_noise,
@@ -245,13 +245,13 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     return {"rehearsal": document["name"], "covered": [right, of]}
 
 
-def keep(project: Project, asked: Asked) -> Document:
+def keep(project: Project, arguments: Arguments) -> Document:
     """Take the log of a rehearsal into the room Data."""
-    name = plain_name(asked.text("rehearsal"))
+    name = plain_name(arguments.text("rehearsal"))
     file = f"rehearsals/{name}.npz"
     if not inside(project.folder, file).is_file():
         raise Refused(f"there is no rehearsal '{name}'", 404)
-    return project.add_log(file, asked.word("role", ("identify", "validate"), "identify")).document()
+    return project.add_log(file, arguments.word("role", ("identify", "validate"), "identify")).document()
 
 
 def _trajectory(project: Project, name: str) -> Any:

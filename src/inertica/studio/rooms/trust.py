@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import inertica as ia
 from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.identifiability.labels import LABEL_WORDS, LABELS
 from inertica.report.logs import motions_again
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
-from inertica.studio.asked import Asked
+from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused
 from inertica.studio.overlay import SIGNALS, read_document, summary, torques, write_overlay
 from inertica.studio.project import Project
@@ -40,24 +39,25 @@ def state(project: Project) -> tuple[str, str]:
     name = selected(project)
     if name is None:
         return OPEN, "after a first result"
-    found = summary(project.folder / "results" / name)
-    if found is None:
+    result = summary(project.folder / "results" / name)
+    if result is None:
         return OPEN, name
-    level = found["verdict"]["level"]
-    return (READY if level == "good" else ATTENTION), f"{name}: {found['verdict']['headline'].lower()}"
+    level = result["verdict"]["level"]
+    return (READY if level == "good" else ATTENTION), f"{name}: {result['verdict']['headline'].lower()}"
 
 
-def view(project: Project, asked: Asked) -> Document:
+def view(project: Project, arguments: Arguments) -> Document:
     names = project.results
-    name = asked.text("result") if "result" in asked else selected(project)
+    name = arguments.text("result") if "result" in arguments else selected(project)
     if name is None:
         return {"results": [], "same": same([["inertica", "report", "results/result-1"]], ['ia.Result.load("results/result-1")'])}
     folder = project.result_folder(name)
     document = read_document(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
-    found = summary(folder)
+    prepared = summary(folder)
     result = project.result(name)
     layout, joints = result.parameters.layout, result.description.robot.joints
     rows, extra = layout.cells()
+    quantities = {entry.parameter.name: entry.quantity for entry in result.entries}
     parameters = [
         row | {"index": entry.parameter.joint, "kind": entry.parameter.kind}
         for row, entry in zip(documents(result.entries), result.entries, strict=True)
@@ -72,18 +72,19 @@ def view(project: Project, asked: Asked) -> Document:
         "results": names,
         "selected": name,
         "card": card(project, name),
-        "prepared": found is not None,
-        "summary": found,
+        "prepared": prepared is not None,
+        "summary": prepared,
         "parameters": parameters,
-        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading} for c in shown(wide=True)],
+        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading, "wide": c.wide} for c in shown(wide=True)],
         "base": document["base"],
         "residual": document["residual"],
         "check": document["check"],
         "lack_of_fit": document["lack_of_fit"],
         "masses": document["masses"],
         "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
-        "cells": rows,
+        "cells": [rows.get(j, {}) for j in range(len(joints))],
         "extra": extra,
+        "symbols": {kind: quantities[name] for row in rows.values() for kind, name in row.items()},
         "labels": [
             {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
             for w in LABELS
@@ -97,26 +98,26 @@ def view(project: Project, asked: Asked) -> Document:
     }  # fmt: skip
 
 
-def select(project: Project, asked: Asked) -> Document:
+def select(project: Project, arguments: Arguments) -> Document:
     """Look at another result."""
-    name = asked.text("result")
+    name = arguments.text("result")
     project.result_folder(name)
     project.choose("trust", selected=name)
     return {"selected": name}
 
 
-def torque(project: Project, asked: Asked) -> Series:
+def torque(project: Project, arguments: Arguments) -> Series:
     """Measured, predicted, residual of one joint: as recorded, or low-passed."""
-    folder = project.result_folder(asked.text("result"))
+    folder = project.result_folder(arguments.text("result"))
     stamp = _stamp(folder)
-    joint, smooth = round(asked.number("joint", 0.0, 0.0, 1000.0)), asked.text("smooth", "no") == "yes"
-    return _torque(folder, stamp, round(asked.number("log", 0.0, 0.0, 1000.0)), joint, smooth)
+    joint, smooth = round(arguments.number("joint", 0.0, 0.0, 1000.0)), arguments.text("smooth", "no") == "yes"
+    return _torque(folder, stamp, round(arguments.number("log", 0.0, 0.0, 1000.0)), joint, smooth)
 
 
-def position(project: Project, asked: Asked) -> Series:
+def position(project: Project, arguments: Arguments) -> Series:
     """Positions of the log, for the robot under the cursor."""
-    folder = project.result_folder(asked.text("result"))
-    return _position(folder, _stamp(folder), round(asked.number("log", 0.0, 0.0, 1000.0)))
+    folder = project.result_folder(arguments.text("result"))
+    return _position(folder, _stamp(folder), round(arguments.number("log", 0.0, 0.0, 1000.0)))
 
 
 def _stamp(folder: Path) -> int:
@@ -146,21 +147,9 @@ def _position(folder: Path, stamp: int, number: int) -> Series:
     return Series(t, signals[POSITION])
 
 
-def compare(project: Project, asked: Asked) -> Document:
-    """Two results held against each other, with a test of whether they differ."""
-    first, second = (project.result(asked.text(key)) for key in ("first", "second"))
-    pair = ia.compare_parameters(first, second)
-    names = [d.name for d in pair.differences]
-    values = [
-        {"name": d.name, "first": d.first, "second": d.second, "std": d.std, "p": d.adjusted, "differs": d.differs}
-        for d in pair.differences
-    ]
-    return {"sentence": pair.sentence, "shared": pair.shared, "p": pair.p, "differences": values, "count": len(names)}
-
-
-def prepare(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+def prepare(project: Project, arguments: Arguments, say: Callable[[str], None], work: Path) -> Document:
     """Job: what this room draws, for a result that was made elsewhere."""
-    name = asked.text("result")
+    name = arguments.text("result")
     folder, result = project.result_folder(name), project.result(name)
     say("reading the logs of the result again")
     motions, gone = motions_again(result)
@@ -177,7 +166,7 @@ ROOM = Room(
     "Which values are known and how well, and how the model predicts.",
     state,
     view,
-    {"select": select, "compare": compare},
+    {"select": select},
     {"prepare": prepare},
     {"torque": torque, "position": position},
 )

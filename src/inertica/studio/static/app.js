@@ -1,13 +1,8 @@
-// The shell: rail, routing, news from the server, jobs.  A room is a module with `create(app)`.
+// The shell: rail, routing, news from the server, jobs.  A room is a module rooms/NAME.js with `create(app)`,
+// and `staged` where the robot is in sight beside it; which rooms there are, the server says.
 
 import { get, h, post, seconds, toast, trying } from "./dom.js";
 import { Viewer } from "./viewer.js";
-
-const LOADERS = {
-  robot: () => import("./rooms/robot.js"), motion: () => import("./rooms/motion.js"), data: () => import("./rooms/data.js"),
-  identify: () => import("./rooms/identify.js"), trust: () => import("./rooms/trust.js"), export: () => import("./rooms/export.js"),
-};
-const STAGED = ["robot", "motion", "data", "trust"];
 
 class App {
   constructor() {
@@ -68,16 +63,29 @@ class App {
   }
 
   rail() {
-    const project = document.getElementById("project");
-    project.textContent = `Project: ${this.state.project}`;
-    project.title = this.state.folder;
+    this.projects();
     document.title = `${this.state.project} – inertica studio`;
-    const items = this.state.rooms.map((room, k) => h("li", {}, h("a", {
+    const items = this.state.rooms.map((room, k) => h(`li${room.extra && !this.state.rooms[k - 1].extra ? ".apart" : ""}`, {}, h("a", {
       href: `#${room.name}`, class: room.state, id: `to-${room.name}`, "aria-current": this.name === room.name ? "page" : null,
-    }, h("span.n", { "aria-hidden": "true" }, room.state === "done" ? "✓" : room.state === "attention" ? "!" : String(k + 1)), h("b", {}, room.title), h("small", {}, room.words))));
+    }, h("span.n", { "aria-hidden": "true" }, room.state === "done" ? "✓" : room.state === "attention" ? "!" : room.extra ? "+" : String(k + 1)), h("b", {}, room.title), h("small", {}, room.words))));
     const focused = document.activeElement?.id;
     document.getElementById("rooms").replaceChildren(...items);
     if (focused?.startsWith("to-")) document.getElementById(focused)?.focus();
+  }
+
+  // which project this is; another one is opened or made here
+  projects() {
+    const { project, projects, folder } = this.state;
+    const text = JSON.stringify([project, projects, folder]);
+    if (this.listed === text) return;  // a list that somebody has open stays open
+    this.listed = text;
+    const open = (name, made) => trying(async () => { await post("project", { name, new: made }); location.hash = "robot"; await this.news(); await this.enter(); });
+    const name = h("input", { type: "text", placeholder: "name of a new one", "aria-label": "name of a new project" });
+    const others = projects.filter((p) => p !== project);
+    document.getElementById("project").replaceChildren(h("details", {}, h("summary", { title: folder }, "Project: ", h("b", {}, project)),
+      others.length ? h("ul.list", {}, others.map((p) => h("li", {}, h("button.quiet.small", { type: "button", onclick: () => open(p, false) }, p)))) : null,
+      h("form.row", { onsubmit: (e) => { e.preventDefault(); if (name.value.trim()) open(name.value.trim(), true); } }, name, h("button.small", { type: "submit", id: "new-project" }, "Create")),
+      h("p", {}, `In ${folder.slice(0, -project.length - 1) || "/"}`)));
   }
 
   // what is damaged in the project's folder, in every room
@@ -95,7 +103,7 @@ class App {
       const before = this.told.get(job.number);
       this.told.set(job.number, job.state);
       if (before !== "running" || job.state === "running") continue;
-      if (job.state === "failed") toast(`${job.name}: ${job.error}`, true);
+      if (job.state === "failed") toast(`${job.name}: ${job.error}`, true, job.field);
       if (job.state === "done") toast(`${job.name}: done in ${seconds(job.ended - job.started)}`);
       if (job.state === "cancelled") toast(`${job.name}: cancelled`);
     }
@@ -111,15 +119,15 @@ class App {
 
   get name() {
     const name = location.hash.slice(1).split("?")[0];
-    return name in LOADERS ? name : "robot";
+    return this.state?.rooms.some((room) => room.name === name) ? name : "robot";
   }
 
   async enter() {
     const name = this.name;
     this.current?.room.leave?.();
-    document.body.classList.toggle("staged", STAGED.includes(name));
-    const module = await LOADERS[name]();
+    const module = await import(`./rooms/${name}.js`);
     if (name !== this.name) return;
+    document.body.classList.toggle("staged", Boolean(module.staged));
     const room = module.create(this);
     this.current = { name, room, seen: null };
     const box = document.getElementById("room");

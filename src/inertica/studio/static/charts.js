@@ -19,7 +19,7 @@ export class Charts {
     new ResizeObserver(() => this.resize()).observe(this.element);
   }
 
-  // rows: [{title, unit, series: [{label, colour, width, points}], fetch(from, to, width) -> {t, values}}]
+  // rows: [{title, unit, series: [{label, colour, width, gaps: drawn across}], fetch(from, to, width) -> {t, values}}]
   async set(rows, whole) {
     this.clear();
     this.whole = whole;
@@ -27,6 +27,12 @@ export class Charts {
     this.rows = rows.map((row) => ({ ...row, box: h("div.chart") }));
     this.element.replaceChildren(...this.rows.map((r) => r.box));
     await Promise.all(this.rows.map((row) => this.fill(row)));
+  }
+
+  // series with times of their own on one axis
+  static joined(list) {
+    const [t, ...values] = uPlot.join(list.map((s) => [s.t, s.values]));
+    return { t, values };
   }
 
   clear() {
@@ -84,7 +90,7 @@ export class Charts {
       cursor: { sync: { key: this.key.key, setSeries: false }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
       scales: { x: { time: false, min: this.span[0], max: this.span[1] } },
       axes: [{ ...axis, size: last ? 30 : 18, values: last ? (_, v) => v.map((x) => `${x} s`) : (_, v) => v.map(() => "") }, { ...axis, size: 58, space: 17 }],
-      series: [{}, ...row.series.map((s) => ({ label: s.label, stroke: s.colour.startsWith("#") ? s.colour : css(s.colour), width: s.width ?? 1, points: { show: false }, value: (_, v) => (v === null || v === undefined ? "–" : v.toPrecision(4)) }))],
+      series: [{ label: "time" }, ...row.series.map((s) => ({ label: s.label, stroke: s.colour.startsWith("#") ? s.colour : css(s.colour), width: s.width ?? 1, spanGaps: Boolean(s.gaps), points: { show: false }, value: (_, v) => (v === null || v === undefined ? "–" : v.toPrecision(4)) }))],
       hooks: {
         setCursor: [(u) => { if (u.cursor.left >= 0 && u.cursor.event) this.follow(u.cursor.event, u.posToVal(u.cursor.left, "x")); }],
         setSelect: [(u) => {

@@ -36,15 +36,15 @@ export function seconds(value) {
   return value < 90 ? `${number(value, 3)} s` : `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
 }
 
-export function toast(text, fault = false) {
-  const box = h(`div.toast${fault ? ".fault" : ""}`, {}, text);
+export function toast(text, fault = false, field = null) {
+  const box = h(`div.toast${fault ? ".fault" : ""}`, {}, text, field ? goButton(field) : null);
   document.getElementById("toasts").append(box);
   setTimeout(() => box.remove(), fault ? 12000 : 4500);
 }
 
 async function answer(response) {
   const found = await response.json().catch(() => ({ error: `the studio answered with status ${response.status}` }));
-  if (!response.ok) throw new Error(found.error ?? `the studio answered with status ${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(found.error ?? `the studio answered with status ${response.status}`), { field: found.field });
   return found;
 }
 
@@ -77,11 +77,40 @@ export async function trying(work, button) {
   try {
     return await work();
   } catch (error) {
-    toast(error.message, true);
+    toast(error.message, true, error.field);
     return undefined;
   } finally {
     if (button) button.disabled = false;
   }
+}
+
+// brings the field that settles a problem into sight, in whatever room it is
+export function goTo({ room, element }) {
+  const there = () => {
+    const field = document.getElementById(element);
+    if (!field || studio.current?.name !== room) return false;
+    for (let box = field.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    field.scrollIntoView({ block: "center" });
+    (field.matches("input, select, button") ? field : field.querySelector("input, select") ?? field).focus({ preventScroll: true });
+    return true;
+  };
+  location.hash = room;
+  let tries = 0;
+  const wait = () => { if (!there() && ++tries < 100) setTimeout(wait, 50); };
+  wait();
+}
+
+export const goButton = (field, words = "Take me there") => h("button.small.go", { type: "button", onclick: () => goTo(field) }, words);
+
+// a button that deletes with its second click
+export function deleting(label, what, work) {
+  const button = h("button.quiet.small", { type: "button", "aria-label": `${label.toLowerCase()} ${what}`, onclick: () => {
+    if (button.dataset.sure) { trying(work, button); return; }
+    button.dataset.sure = "yes";
+    button.textContent = "Really?";
+    setTimeout(() => { delete button.dataset.sure; button.textContent = label; }, 4000);
+  } }, label);
+  return button;
 }
 
 export function code(text, label) {
@@ -108,7 +137,9 @@ export function heading(title, about, ...right) {
 export function dropZone(words, folder, accept, done) {
   const input = h("input", { type: "file", multiple: true, accept, hidden: true, onchange: () => take(input.files) });
   const take = (files) => trying(async () => {
-    for (const file of files) await done(await upload(folder, file));
+    const taken = [];
+    for (const file of files) taken.push(await upload(folder, file));  // meshes and logs that belong together are there before any is used
+    for (const one of taken) await done(one);
     input.value = "";
   });
   const zone = h("div.drop", {
@@ -119,11 +150,11 @@ export function dropZone(words, folder, accept, done) {
   return zone;
 }
 
-// a table that sorts by its columns: columns [{title, value(row), cell(row), num}]
+// a table that sorts by its columns: columns [{title, value(row), cell(row), num, wide: class of columns that are there only where there is room}]
 export function sortable(caption, columns, rows, options = {}) {
   let by = null, up = true;
-  const body = h("tbody");
-  const heads = columns.map((column) => h(`th${column.num ? ".num" : ""}`, { scope: "col" }, column.value
+  const body = h("tbody"), place = (c) => `${c.num ? ".num" : ""}${c.wide ? `.${c.wide}` : ""}`;
+  const heads = columns.map((column) => h(`${column.title ? "th" : "td"}${place(column)}`, column.title ? { scope: "col" } : {}, column.value
     ? h("button", { type: "button", onclick: () => { up = by === column ? !up : true; by = column; fill(); } }, column.title) : column.title));
   let shown = rows;
   function fill() {
@@ -133,7 +164,7 @@ export function sortable(caption, columns, rows, options = {}) {
       return up ? way : -way;
     }) : shown;
     heads.forEach((head, k) => head.firstElementChild?.setAttribute("data-way", columns[k] === by ? (up ? "up" : "down") : ""));
-    body.replaceChildren(...ordered.map((row) => h("tr", options.row?.(row) ?? {}, columns.map((c) => h(`td${c.num ? ".num" : ""}`, {}, c.cell(row))))));
+    body.replaceChildren(...ordered.map((row) => h("tr", options.row?.(row) ?? {}, columns.map((c) => h(`td${place(c)}`, {}, c.cell(row))))));
   }
   fill();
   const table = h("table", {}, h("caption", { hidden: true }, caption), h("thead", {}, h("tr", {}, heads)), body);

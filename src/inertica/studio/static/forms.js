@@ -1,6 +1,6 @@
 // Parts of forms, and the progress of a job.
 
-import { h, post, trying } from "./dom.js";
+import { goButton, h, post, trying } from "./dom.js";
 
 // options: words, or [value, words]
 export function select(label, options, value, onchange) {
@@ -57,9 +57,17 @@ export function progress(app, room, name) {
       const lines = h("div.lines", {}, job.lines.slice(-8).map(([, line]) => h("div", {}, line)));
       box.replaceChildren(h("div.row", { style: "margin-top: 10px" }, h("span.spin"), h("span.grow", {}, job.lines.at(-1)?.[1] ?? "starting …"),
         h("button", { type: "button", onclick: (e) => trying(() => post(`jobs/${job.number}/cancel`), e.target) }, "Cancel")), job.lines.length > 1 ? lines : null);
-    } else if (job.state === "failed") box.replaceChildren(h("div.banner.bad", { style: "margin: 10px 0 0" }, h("h2", {}, "It did not work"), h("p", {}, job.error)));
+    } else if (job.state === "failed") box.replaceChildren(h("div.banner.bad", { style: "margin: 10px 0 0" }, h("h2", {}, "It did not work"), h("p", {}, job.error), job.field ? goButton(job.field) : null));
     else box.replaceChildren(h("p.soft", { style: "margin: 10px 0 0" }, "Cancelled; nothing was changed."));
     return job;
   };
+  return box;
+}
+
+// logs to tick; `picked` of the box are those that are
+export function logTicks(legend, logs, ticked = []) {
+  const ticks = logs.map((name) => tick(name, ticked.includes(name)));
+  const box = h("fieldset", {}, h("legend", {}, legend), logs.length ? h("div.ticks", {}, ticks) : h("span.small.soft", {}, "no logs yet"));
+  box.picked = () => logs.filter((_, k) => ticks[k].input.checked);
   return box;
 }

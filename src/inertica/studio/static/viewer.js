@@ -6,8 +6,18 @@ import { Pace, software } from "./pace.js";
 let THREE = null;  // loaded after the page is there, see `open`
 
 const colour = (name) => new THREE.Color(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+const POSES = 24;  // of what is played, that the camera shows without moving
 const tenths = (value) => (Math.round(10 * value) / 10 + 0).toFixed(1);
 const basis = (R) => new THREE.Matrix4().set(...R[0], 0, ...R[1], 0, ...R[2], 0, 0, 0, 0, 1);
+
+// positions at a time, on the straight line between two samples: p = {t, rows}
+function between(p, time) {
+  let low = 0, high = p.t.length - 1;
+  while (high - low > 1) { const middle = (low + high) >> 1; if (p.t[middle] <= time) low = middle; else high = middle; }
+  const part = p.t[high] > p.t[low] ? Math.min(Math.max((time - p.t[low]) / (p.t[high] - p.t[low]), 0), 1) : 0;
+  const a = p.rows(low), b = p.rows(high);
+  return a.map((x, j) => x + part * (b[j] - x));
+}
 
 export class Viewer {
   constructor(stage) {
@@ -75,6 +85,7 @@ export class Viewer {
   reset() {
     this.stop();
     this.player = null;
+    this.second();
     this.surround(null);
     this.bodies(this.model?.bodies ?? [], null);
     this.panel();
@@ -89,7 +100,7 @@ export class Viewer {
     this.root = new THREE.Group();
     this.scene.add(this.root);
     if (!model) { this.panel(); this.draw(); return undefined; }
-    this.shapeGroups = []; this.frameGroups = []; this.movers = [];
+    this.shapeGroups = []; this.frameGroups = []; this.movers = []; this.parts = []; this.ghost = this.ghostMovers = null;
     const size = model.reach;
     const foot = new THREE.Group();
     this.root.add(foot);
@@ -104,6 +115,7 @@ export class Viewer {
       pivot.add(mover); mover.add(link);
       this.links.push(link); this.movers.push(mover);
       const shapes = new THREE.Group();
+      this.parts.push({ pivot, shapes });
       for (const one of model.shapes[j]) { const mesh = this.shape(one); mesh.userData.link = j; shapes.add(mesh); }
       if (!model.drawn[j]) { const hub = this.hub(joint, size, j); shapes.add(hub); }
       link.add(shapes);
@@ -233,14 +245,18 @@ export class Viewer {
   // spare: the pointer is elsewhere, and what is there comes first
   pose(q, spare = false) {
     this.q = [...q];
-    if (this.movers) this.movers.forEach((mover, j) => {
+    this.place(q);
+    this.moved = true;
+    this.draw(spare);
+  }
+
+  place(q, movers = this.movers ?? []) {
+    movers.forEach((mover, j) => {
       const joint = this.model.joints[j];
       const axis = new THREE.Vector3(...joint.axis);
       if (joint.prismatic) mover.position.copy(axis.multiplyScalar(q[j]));
       else mover.quaternion.setFromAxisAngle(axis, q[j]);
     });
-    this.moved = true;
-    this.draw(spare);
   }
 
   // what the sliders say, with the picture
@@ -270,15 +286,18 @@ export class Viewer {
     this.controls.replaceChildren(...(this.player ? [this.player.element] : []), ...rows);
   }
 
-  // plays positions over time: t (N), q(t index) -> list
-  play(t, rows, words = "time") {
+  // plays positions over time: t (N), rows(index) -> list; ghost: {t, rows, words} of a second robot beside it, in another colour
+  play(t, rows, words = "time", ghost = null) {
     const start = t[0] ?? 0, end = t[t.length - 1] ?? 1;
     const button = h("button.small", { type: "button", onclick: () => (this.playing ? this.stop() : this.run()) }, "Play");
     const input = h("input", { type: "range", min: start, max: end, step: (end - start) / 1000 || 1, value: start, "aria-label": words, oninput: () => { this.stop(); this.at(Number(input.value)); } });
     const output = h("output.num", {}, `${number(start, 4)} s`);
-    this.player = { t, rows, button, input, output, element: h("div.player", {}, button, input, output) };
+    const key = ghost ? h("div.key", { style: "grid-column: 1 / -1; margin: 0" }, ["link", "after"].map((c, k) => h("span", {}, h("i", { style: `background: var(--${c}); width: 14px; height: 12px` }), ghost.words[k]))) : null;
+    this.player = { t, rows, ghost, button, input, output, element: h("div.player", {}, button, input, output, key) };
     this.panel();
+    this.second();
     this.at(start);
+    if (!this.turned) this.home();
   }
 
   // under the cursor of charts, which come first
@@ -290,16 +309,37 @@ export class Viewer {
   at(time, spare = false) {
     const p = this.player;
     if (!p || !p.t.length) return;
-    let low = 0, high = p.t.length - 1;
-    while (high - low > 1) { const middle = (low + high) >> 1; if (p.t[middle] <= time) low = middle; else high = middle; }
-    const part = p.t[high] > p.t[low] ? Math.min(Math.max((time - p.t[low]) / (p.t[high] - p.t[low]), 0), 1) : 0;
-    const a = p.rows(low), b = p.rows(high);
-    const q = a.map((x, j) => x + part * (b[j] - x));
+    const q = between(p, time);
     p.time = time;
+    if (p.ghost && this.ghostMovers) {
+      const there = between(p.ghost, time);
+      if (there.every(Number.isFinite)) this.place(there, this.ghostMovers);
+    }
     this.moved = true;
     if (q.every(Number.isFinite)) this.pose(q, spare);
     else this.draw(spare);
     p.moved?.(time);
+  }
+
+  // the second robot: the same shapes, in another colour, seen through
+  second() {
+    this.ghost?.removeFromParent();
+    this.ghost = this.ghostMovers = null;
+    if (!this.root || !this.player?.ghost) return;
+    const links = [];
+    this.ghost = new THREE.Group();
+    this.ghostMovers = this.movers.map((mover, j) => {
+      const { pivot, shapes } = this.parts[j];
+      const [p, m, l] = [pivot.clone(false), mover.clone(false), this.links[j].clone(false)];
+      const look = shapes.clone(true);
+      look.traverse((part) => { if (part.isMesh) { part.material = part.material.clone(); part.material.color = colour("after"); part.material.transparent = true; part.material.opacity = 0.45; part.userData = { kind: "ghost" }; } });
+      l.add(look); m.add(l); p.add(m);
+      const parent = this.model.joints[j].parent;
+      (parent < 0 ? this.ghost : links[parent]).add(p);
+      links.push(l);
+      return m;
+    });
+    this.root.add(this.ghost);
   }
 
   run() {
@@ -359,18 +399,43 @@ export class Viewer {
     this.draw();
   }
 
+  // corners of the boxes around all bodies, where the robot stands and wherever what is played takes it
+  corners() {
+    const out = [], box = new THREE.Box3();
+    const take = () => {
+      this.root.updateMatrixWorld(true);
+      this.root.traverse((part) => {
+        if (!part.isMesh || ["centres", "ellipsoids", "floor"].includes(part.userData.kind)) return;
+        part.geometry.boundingBox ?? part.geometry.computeBoundingBox();
+        box.copy(part.geometry.boundingBox);
+        for (const x of [box.min.x, box.max.x]) for (const y of [box.min.y, box.max.y]) for (const z of [box.min.z, box.max.z]) out.push(new THREE.Vector3(x, y, z).applyMatrix4(part.matrixWorld));
+      });
+    };
+    take();
+    const { player: p, q } = this;
+    for (const played of [p, p?.ghost].filter(Boolean)) for (let k = 0; k < POSES; k++) {
+      const there = played.rows(Math.floor((k * (played.t.length - 1)) / (POSES - 1)));
+      if (there.every(Number.isFinite)) { this.place(there); take(); }
+    }
+    this.place(q);
+    this.root.updateMatrixWorld(true);
+    return out.length ? out : [new THREE.Vector3(-0.5, -0.5, 0), new THREE.Vector3(0.5, 0.5, 1)];
+  }
+
+  // the camera as near as shows all of it, below the buttons
   home() {
     if (!this.renderer || !this.model) return;
-    this.root.updateMatrixWorld(true);
-    const box = new THREE.Box3();
-    this.root.traverse((part) => { if (part.isMesh && (part.userData.kind === undefined || part.userData.kind === "cell")) box.expandByObject(part); });
-    if (box.isEmpty()) box.set(new THREE.Vector3(-0.5, -0.5, 0), new THREE.Vector3(0.5, 0.5, 1));
-    const centre = box.getCenter(new THREE.Vector3());
-    const radius = Math.max(0.6 * box.getSize(new THREE.Vector3()).length(), 0.1);
-    const narrow = Math.min(this.camera.aspect, 1);
+    const back = new THREE.Vector3(1.5, -1.9, 1.0).normalize();
+    const right = new THREE.Vector3(0, 0, 1).cross(back).normalize(), up = back.clone().cross(right);
+    const seen = this.corners().map((c) => [c.dot(right), c.dot(up), c.dot(back)]);
+    const [low, top] = [Math.min, Math.max].map((f) => [0, 1, 2].map((k) => seen.reduce((m, c) => f(m, c[k]), seen[0][k])));
+    const middle = low.map((v, k) => 0.5 * (v + top[k])), size = Math.max(Math.hypot(...low.map((v, k) => top[k] - v)), 0.1);
+    const centre = [right, up, back].reduce((sum, axis, k) => sum.addScaledVector(axis, middle[k]), new THREE.Vector3());
+    const high = Math.tan((this.camera.fov * Math.PI) / 360), free = Math.max(1 - 100 / (this.view.clientHeight || 1000), 0.5);
+    const distance = seen.reduce((m, [x, y, z]) => Math.max(m, z - middle[2] + Math.max(Math.abs(y - middle[1]) / (high * free), Math.abs(x - middle[0]) / (high * this.camera.aspect * 0.94))), 0.1 * size);
     this.orbit.target.copy(centre);
-    this.camera.near = radius / 100; this.camera.far = radius * 60;
-    this.camera.position.copy(centre).add(new THREE.Vector3(1.5, -1.9, 1.0).normalize().multiplyScalar((2.9 * radius) / narrow));
+    this.camera.near = size / 100; this.camera.far = size * 60;
+    this.camera.position.copy(centre).add(back.multiplyScalar(distance));
     this.camera.updateProjectionMatrix();
     this.orbit.update();
     this.draw();

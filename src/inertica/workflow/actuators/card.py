@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import yaml
 
 from inertica.estimators.actuators.values import QUANTITIES
-from inertica.workflow.actuators.result import ActuatorsResult
+from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult
 from inertica.writing import write_whole
 
 CARD = "actuators.yaml"
@@ -20,7 +19,7 @@ def write_card(result: ActuatorsResult, folder: str | Path) -> Path:
     for joint in result.joints:
         entry: dict[str, object] = {}
         for name, quantity in joint.quantities().items():
-            if not np.isfinite(quantity.value):
+            if QUANTITIES[name].optional is not None and quantity.label == UNSEEN:
                 continue
             line: dict[str, object] = {"value": float(f"{quantity.value:.6g}")}
             if quantity.interval is not None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from inertica.arrays import Array
-from inertica.estimators.actuators.fit import first_states, fit, rms, simulated
+from inertica.estimators.actuators.fit import first_states, fit
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.values import ActuatorValues
 from inertica.workflow.actuators.groups import COARSE, QUICK, Group, longest_step, resolution
 from inertica.workflow.actuators.known import FOUND_STD, Setup
-from inertica.workflow.actuators.result import FreeRun
+from inertica.workflow.actuators.result import FreeRun, Trace
 
 Before = Mapping[tuple[int, ...], ActuatorValues]
 
@@ -49,16 +49,28 @@ def free_run(
 ) -> FreeRun:
     """RMS position errors of a log with the values found, and with those that came in."""
     n = setup.description.robot.n
-    after, came = np.full(n, np.nan), np.full(n, np.nan)
+    measured = [np.where(part.use, part.q, np.nan) for part in parts]
+    simulations = [[np.full_like(q, np.nan) for q in measured] for _ in range(2)]
     for group in groups:
         joints = list(group.joints)
-        of_group = [record.joints(group.joints) for record in parts]
-        runs = group.fit.runs.with_records(of_group)
-        states = first_states(runs)
-        driven = runs.with_links(_links_as_used(setup, group))
-        after[joints] = rms(simulated(driven, values.joints(joints), states))
-        came[joints] = rms(simulated(runs, first[group.joints], states))
-    return FreeRun(tuple(after.tolist()), tuple(came.tolist()), fitted)
+        runs = group.fit.runs.with_records([record.joints(group.joints) for record in parts])
+        states, driven = first_states(runs), runs.with_links(_links_as_used(setup, group))
+        for simulator, chosen, out in (
+            (driven, values.joints(joints), simulations[1]),
+            (runs, first[group.joints], simulations[0]),
+        ):
+            for k, start in enumerate(states):
+                out[k][:, joints] = simulator.positions(k, chosen, start)
+    came, after = (_rms(measured, simulation, n) for simulation in simulations)
+    traces = tuple(Trace(part.t, q, *pair) for part, q, *pair in zip(parts, measured, *simulations, strict=True))
+    return FreeRun(after, came, fitted, traces)
+
+
+def _rms(measured: Sequence[Array], simulated: Sequence[Array], n: int) -> tuple[float, ...]:
+    """Per joint; NaN of one that no group simulates."""
+    r = np.concatenate([q - s for q, s in zip(measured, simulated, strict=True)])
+    seen = [r[np.isfinite(r[:, j]) | np.isinf(r[:, j]), j] for j in range(n)]
+    return tuple(float(np.sqrt(np.mean(x * x))) if len(x) else float("nan") for x in seen)
 
 
 def _links_as_used(setup: Setup, group: Group) -> Array:

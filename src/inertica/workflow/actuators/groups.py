@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,11 +12,11 @@ from inertica.arrays import Array
 from inertica.dynamics.servo import Standstill, branch
 from inertica.errors import InputError
 from inertica.estimators.actuators.evidence import Evidence, evidence
-from inertica.estimators.actuators.fit import Effort, Fit, Name, best_start, continued, fit
+from inertica.estimators.actuators.fit import Effort, Fit, Name, best_start, continued, first_states, fit
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Runs
 from inertica.estimators.actuators.start import link_inertia, starts
-from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.estimators.actuators.values import OPTIONAL, QUANTITIES, ActuatorValues
 from inertica.robot.model import Robot
 from inertica.workflow.actuators.known import Setup
 
@@ -26,6 +27,15 @@ COARSE, FINE = 0.4, 0.1
 search and while choices are made, by 0.1 % in the end."""
 
 QUICK = Effort(iterations=10)
+
+EARLY = Effort(iterations=20)
+
+PERIODS = 2.0
+"""Periods of the slowest joint that a simulation runs free at first.  Over a long run a joint that swings gets out of step with one
+that is a little slower, so that the error has minima at wrong values; within a few periods it has not."""
+
+FEWEST_IN_PIECE = 30
+"""Samples of such a run."""
 
 POOR = 0.9
 """Share of a joint's motion that a free run may miss; beyond, its commands explain nothing."""
@@ -90,7 +100,7 @@ def fitted_group(
     robot, links = branch(setup.description.robot, joints), setup.links_of(joints)
     parts = [record.joints(joints) for record in records]
     stated = setup.known.of(joints)
-    known = stated.known | {("torque_limit", k) for k in range(len(joints))}
+    known = stated.known | {(name, k) for name in OPTIONAL for k in range(len(joints))}
     candidates = starts(robot, links, parts, stated.values, known, "zero")
     if start is not None:
         candidates.append(_with_known(start.joints(list(joints)), stated.values, known))
@@ -98,12 +108,14 @@ def fitted_group(
     runs = Runs(
         robot, links, parts, setup.target, longest_step(robot, links, parts, candidates, COARSE), "zero", Standstill.mujoco()
     )
-    begin = best_start(runs, candidates, floor)
+    pieces = short_pieces(robot, links, parts, candidates)
+    begin = best_start(runs.with_records(pieces), candidates, floor)
     free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
-    runs = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE))
-    fitted_values = fit(runs, free, begin, floor, setup.links_std[list(joints)], say=prefixed(joints, say))
-    _check_explained(fitted_values, [setup.names[j] for j in joints], joints)
-    return Group(joints, fitted_values)
+    runs, progress = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE)), prefixed(joints, say)
+    early = fit(runs.with_records(pieces), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
+    whole = continued(replace(early, runs=runs, starts=first_states(runs)), floor, say=progress)
+    _check_explained(whole, [setup.names[j] for j in joints], joints)
+    return Group(joints, whole)
 
 
 def refined(group: Group, say: Say) -> Group:
@@ -149,6 +161,19 @@ def longest_step(
     fastest = max(float(np.max(np.sqrt(c.kp / np.maximum(c.armature + inertia, 1e-300)))) for c in candidates)
     # what is faster than a twentieth of a sampling interval does not show
     return float(np.clip(share / fastest, period / 20.0, period))
+
+
+def short_pieces(robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues]) -> list[Record]:
+    """The records cut into pieces of a few periods of the slowest joint; each begins at what was measured."""
+    inertia = np.mean(np.concatenate([np.abs(link_inertia(robot, links, r.q)) for r in parts]), axis=0)
+    slowest = float(np.median([np.max(np.sqrt((c.armature + inertia) / c.kp)) for c in candidates]))
+    out = []
+    for record in parts:
+        samples = max(FEWEST_IN_PIECE, round(PERIODS * 2.0 * np.pi * slowest / record.period))
+        edges = np.linspace(0, len(record.t), max(1, len(record.t) // samples) + 1).round().astype(int)
+        pieces = [record.part(int(a), int(b)) for a, b in pairwise(edges)]
+        out += [piece for piece in pieces if np.all(piece.use.sum(axis=0) >= FEWEST_IN_PIECE // 2)]
+    return out or list(parts)
 
 
 def resolution(parts: Sequence[Record]) -> Array:

@@ -22,7 +22,7 @@ from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.actuators import judged
-from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_limits
+from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_friction, with_limits
 from inertica.workflow.actuators.free_runs import before, free_run, links_found
 from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined
 from inertica.workflow.actuators.known import Setup, known_values, links_deviation
@@ -90,7 +90,7 @@ def actuators(
     clock.stage("fit")
     groups = choose_standstill(groups, notes, say)
     groups = choose_hold(groups, hold, notes, say)
-    groups = [with_limits(setup, group, say) for group in groups]
+    groups = [with_friction(with_limits(setup, group, say), notes, setup.names, say) for group in groups]
     clock.stage("choices")
     fine = [refined(group, say) for group in groups]
     clock.stage("refinement")
@@ -121,6 +121,7 @@ def actuators(
         warnings=(*in_words(findings, setup.names), *judged.warnings_of(setup, evidence)),
         notes=tuple(notes),
         links=links_found(setup, evidence),
+        constant_friction=judged.constant_friction(values, evidence),
     )
     for sentence in result.warnings:
         warnings.warn(sentence, ModelWarning, stacklevel=2)

@@ -50,6 +50,24 @@ def all_values(setup: Setup, groups: Sequence[Judged]) -> ActuatorValues:
     return ActuatorValues(**out)
 
 
+def constant_friction(values: ActuatorValues, groups: Sequence[Judged]) -> tuple[float, ...]:
+    """(n,) the Coulomb friction that does the same work in the logs as all dry friction that was found."""
+    out = values.coulomb.copy()
+    for group in groups:
+        runs, mine = group.fit.runs, values.joints(list(group.joints))
+        if not mine.richer:
+            continue
+        work, way = np.zeros(mine.n), np.zeros(mine.n)
+        for record in runs.records:
+            dq = np.gradient(record.q, record.t, axis=0)
+            load = rigid_torque(runs.robot, runs.links, record.q, dq, np.zeros_like(dq))
+            level = mine.stribeck * np.exp(-((dq / mine.stribeck_speed) ** 2)) + mine.load_friction * np.abs(load)
+            path = np.where(record.use, np.abs(dq), 0.0)
+            work, way = work + np.sum(level * path, axis=0), way + np.sum(path, axis=0)
+        out[list(group.joints)] += work / np.maximum(way, 1e-300)
+    return tuple(float(x) for x in out)
+
+
 def joint_actuators(setup: Setup, groups: Sequence[Judged]) -> tuple[JointActuator, ...]:
     """Every joint with interval and label."""
     values = all_values(setup, groups)

@@ -14,6 +14,7 @@ from inertica.dynamics.kernels import Target
 from inertica.errors import InputError
 from inertica.estimators.actuators.fit import Name
 from inertica.estimators.actuators.values import ActuatorValues
+from inertica.numbers import whole
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
 
@@ -125,6 +126,6 @@ def links_deviation(description: Description, links: Sequence[int | str], stated
         raise InputError(f"the uncertainty of the links should be a share of at least 0 and below 1, not {usual:g}")
     out = np.full(n, usual)
     for which in links:
-        number = int(which) if isinstance(which, str) and which.isdigit() else which
-        out[description.robot.joint_index(number)] = FOUND_STD
+        number = whole(which) if isinstance(which, str) else which
+        out[description.robot.joint_index(which if number is None else number)] = FOUND_STD
     return out

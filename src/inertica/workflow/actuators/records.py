@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertica.arrays import Array
+from inertica.checks.seen import refuse_sizes
 from inertica.errors import InputError
 from inertica.estimators.actuators.record import Record
 from inertica.logs.log import Log
@@ -30,6 +31,7 @@ DRIFT = 2.0
 def records(log: Log) -> list[Record]:
     """The stretches of a log between long gaps."""
     name = str(log.origin)
+    refuse_sizes(log)
     q, command = _signals(log)
     usable = ~log.mask & np.isfinite(log.t)
     if np.count_nonzero(usable) < FEWEST:

@@ -75,7 +75,16 @@ def replay(
             continue
         group, of_group = branch(description.robot, joints), [part.joints(joints) for part in parts]
         servos, chosen = values.joints(list(joints)), links[list(joints)].ravel()
-        runs = Runs(group, chosen, of_group, target, longest_step(group, chosen, of_group, [servos], FINE), hold, standstill)
+        runs = Runs(
+            group,
+            chosen,
+            of_group,
+            target,
+            longest_step(group, chosen, of_group, [servos], FINE),
+            hold,
+            standstill,
+            servos.richer,
+        )
         for k, start in enumerate(first_states(runs)):
             q[k][:, list(joints)] = runs.positions(k, servos, start)
     return _compared(description, parts, q)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from inertica.arrays import Array
 from inertica.documents import plain
 from inertica.errors import FileError
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
-from inertica.writing import write_whole
+from inertica.writing import make_folder, write_whole
 
 RESULT = "result.json"
 FORMAT = "inertica actuators 1"
@@ -29,7 +29,7 @@ class Quantity:
     """One number of a joint.
 
     Args:
-        value: SI; infinite for a torque limit that was not reached.
+        value: SI; infinite for a torque limit that was not reached, and for the speed of Stribeck friction that does not show.
         std: standard deviation; None where the log does not tell the value alone.
         interval: of 95 %; None where there is none.
         label: stated, determined, weak, combined or unseen.
@@ -54,6 +54,9 @@ class JointActuator:
     kp: Quantity
     kd: Quantity
     torque_limit: Quantity
+    stribeck: Quantity
+    stribeck_speed: Quantity
+    load_friction: Quantity
 
     def quantities(self) -> dict[str, Quantity]:
         """By name, in the order of `QUANTITIES`."""
@@ -80,6 +83,23 @@ class Combination:
     exact: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A stretch of a free run: positions (N, n) at times t (N,), NaN where there are none.
+
+    Args:
+        t: s.
+        measured: what the log has.
+        before: simulated with the values the model came with.
+        after: simulated with the values found.
+    """
+
+    t: Array
+    measured: Array
+    before: Array
+    after: Array
+
+
 @dataclass(frozen=True)
 class FreeRun:
     """RMS error of simulated positions of every joint, rad (m), the commands being all that the simulation sees.
@@ -88,11 +108,13 @@ class FreeRun:
         rms: with the values found.
         before: with those the model came with, the gains fitted where it states none.
         fitted: whether the log took part in the fit.
+        traces: the motions themselves, for a report; files do not keep them.
     """
 
     rms: tuple[float, ...]
     before: tuple[float, ...]
     fitted: bool = False
+    traces: tuple[Trace, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +165,8 @@ class ActuatorsResult:
         logs: that were fitted.
         warnings, notes: one sentence each.
         links: (n, 10) parameters of the links that fit best within their uncertainty; free runs take those of the model file.
+        constant_friction: (n,) N m, Coulomb friction that does the same work in the logs as all dry friction that was found, for
+            simulators that have no other; empty for that of the joints.
     """
 
     robot: str
@@ -161,6 +185,7 @@ class ActuatorsResult:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     links: Array | None = None
+    constant_friction: tuple[float, ...] = ()
 
     @property
     def values(self) -> ActuatorValues:
@@ -213,6 +238,7 @@ class ActuatorsResult:
             "standstill": {"impedance": self.impedance, "rate": self.rate},
             "links_std": self.links_std,
             "links": None if self.links is None else self.links.tolist(),
+            "constant_friction": list(self.constant_friction),
             "posterior": {
                 "names": [[name, joint + 1] for name, joint in self.posterior.names],
                 "mean": self.posterior.mean.tolist(),
@@ -226,7 +252,7 @@ class ActuatorsResult:
     def save(self, folder: str | Path) -> Path:
         """Writes `result.json` into a folder, which is made where it is not there."""
         path = Path(folder) / RESULT
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_whole(path, json.dumps(plain(self.document()), indent=1, allow_nan=False) + "\n")
         return path
 
@@ -269,6 +295,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         tuple(saved["warnings"]),
         tuple(saved["notes"]),
         None if saved["links"] is None else np.array(saved["links"], float),
+        _floats(saved["constant_friction"]),
     )
 
 
@@ -278,7 +305,7 @@ def _combination(saved: Mapping[str, Any]) -> Combination:
 
 
 def _quantity(saved: Mapping[str, Any], name: str) -> Quantity:
-    value = np.inf if saved["value"] is None else float(saved["value"])  # JSON knows no infinite torque limit
+    value = np.inf if saved["value"] is None else float(saved["value"])  # JSON knows no infinity
     interval = None if saved["interval"] is None else _floats(saved["interval"])
     return Quantity(value, saved["std"], interval, saved["label"])  # type: ignore[arg-type]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from inertica.estimators.actuators.values import QUANTITIES
 from inertica.workflow.actuators.result import Combination
 
-SHORT = {"viscous": "viscous friction", "coulomb": "Coulomb friction", "zero": "zero", "torque_limit": "torque limit"}
+SHORT = {
+    "viscous": "viscous friction", "coulomb": "Coulomb friction", "torque_limit": "torque limit", "stribeck": "Stribeck friction",
+    "stribeck_speed": "Stribeck speed", "load_friction": "friction by load",
+}  # fmt: skip
 
 WHY = {
     "armature": "the joint accelerates too little, or its link is too uncertain beside it",
@@ -18,7 +21,13 @@ WHY = {
     "kp": "nothing known is moved by it",
     "kd": "the joint moves too slowly",
     "torque_limit": "it is hardly reached",
+    "stribeck": "the joint is hardly ever slow",
+    "stribeck_speed": "the joint is hardly ever slow",
+    "load_friction": "gravity on the joint hardly changes",
 }
+
+FEW = 3
+"""Quantities of one joint whose combination is worth a sentence of its own."""
 
 SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known mass on the joint"
 
@@ -26,7 +35,8 @@ SCALE = "state kp in N m/rad (option kp, or loop: in the card), or hang a known 
 def sentences(combinations: Sequence[Combination], names: Sequence[str]) -> list[str]:
     """What the logs do not tell, one sentence for all joints of which the same is true."""
     kinds: dict[tuple[str, ...], list[int]] = {}
-    together: list[str] = []
+    together: dict[str, list[int]] = {}
+    scattered: dict[str, list[int]] = {}
     for c in combinations:
         joints = list(dict.fromkeys(c.joints))
         quantities = list(dict.fromkeys(c.quantities))
@@ -36,14 +46,29 @@ def sentences(combinations: Sequence[Combination], names: Sequence[str]) -> list
             kinds.setdefault(("damping",), []).extend(joints)
         elif _is_scale(c):
             kinds.setdefault(("scale",), []).extend(joints)
+        elif len(joints) == 1 and len(quantities) <= FEW:
+            together.setdefault(_listed([_short(q) for q in quantities]), []).append(joints[0])
         else:
-            words = [_short(q) if len(joints) == 1 else f"{_short(q)} {j}" for q, j in zip(c.quantities, c.joints, strict=True)]
-            together.append(f"{_listed(words)} of {_joints(joints, names)}")
+            for quantity, j in zip(c.quantities, c.joints, strict=True):
+                scattered.setdefault(quantity, []).append(j)
     order = sorted(kinds.items(), key=lambda kind: ("scale", "damping", "alone").index(kind[0][0]))
     out = [_sentence(kind, _joints(joints, names)) for kind, joints in order]
     if together:
-        out.append(f"determined only together: {'; '.join(together)}")
+        words = [f"{which} of {_joints(joints, names)}" for which, joints in together.items()]
+        out.append(f"determined only together: {'; '.join(words)}")
+    rest = {q: [j for j in joints if not _named(kinds, q, j)] for q, joints in scattered.items()}
+    if any(rest.values()):
+        words = [f"{_short(q)} of {_numbers(joints)}" for q, joints in rest.items() if joints]
+        out.append(f"hardly shown, each in exchange for others: {'; '.join(words)}")
     return out
+
+
+def _named(kinds: Mapping[tuple[str, ...], Sequence[int]], quantity: str, joint: int) -> bool:
+    """Whether another sentence says already that a quantity of a joint is not determined."""
+    of = {("alone", quantity), *((("damping",),) if quantity in ("kd", "viscous") else ())}
+    if QUANTITIES[quantity].torque:
+        of.add(("scale",))
+    return any(joint in kinds.get(kind, ()) for kind in of)
 
 
 def _sentence(kind: tuple[str, ...], where: str) -> str:
@@ -65,6 +90,11 @@ def _is_scale(c: Combination) -> bool:
 def _joints(joints: Sequence[int], names: Sequence[str]) -> str:
     which = sorted(set(joints))
     return f"joint{'s' * (len(which) > 1)} {_listed([f'{j} ({names[j - 1]})' for j in which])}"
+
+
+def _numbers(joints: Sequence[int]) -> str:
+    which = sorted(set(joints))
+    return f"joint{'s' * (len(which) > 1)} {_listed([str(j) for j in which])}"
 
 
 def _short(name: str) -> str:

@@ -13,6 +13,7 @@ from inertica.guard import ShortAndLong, compare
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.plain import with_plain_friction
 from inertica.workflow.identify.choice import Choice, candidates
+from inertica.workflow.identify.reasons import CorrectedPredictions
 
 SUBJECT = "correction"
 
@@ -69,22 +70,10 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
     compared = both.short
     scores = {"consistent links": compared.score_without, "with a correction": compared.score}
     if not (np.isfinite(totals[best]) and both.pays):
-        sentence = f"none: predictions are those of the identified links; {compared.sentence}"
-        return None, Choice(
-            SUBJECT,
-            "none",
-            sentence,
-            True,
-            candidates(scores, "consistent links"),
-            compared.score_without,
-            compared.score_without,
-        )
+        without = candidates(scores, "consistent links")
+        why = CorrectedPredictions(False, compared)
+        return None, Choice(SUBJECT, "none", why, True, without, compared.score_without, compared.score_without)
     value = f"base parameters, strength {strengths[best]:.2g}"
-    sentence = (
-        f"predictions add to the base parameters what no physically consistent links explain ({value}): {compared.sentence}; "
-        f"parameters, intervals and model files are without it"
-    )
-    choice = Choice(
-        SUBJECT, value, sentence, True, candidates(scores, "with a correction"), compared.score, compared.score_without
-    )
+    with_it, why = candidates(scores, "with a correction"), CorrectedPredictions(True, compared)
+    choice = Choice(SUBJECT, value, why, True, with_it, compared.score, compared.score_without)
     return Correction(strengths[best], data.wider.base.layout), choice

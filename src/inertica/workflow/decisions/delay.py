@@ -19,6 +19,7 @@ from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks
 from inertica.workflow.decisions.filter import PARTS
 from inertica.workflow.identify.choice import Choice, Say
+from inertica.workflow.identify.reasons import SearchedDelay
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +54,15 @@ def choose_delay(
     """
     say("delay: shifting torque against motion")
     search = search_delays(description, base, logs, recipe.decimate or np.inf)
-    taken, sentence = search.taken, search.sentence
+    taken = search.taken
     compared = _compared(description, base, logs, recipe, taken, search.expected) if search.stated.any() else None
-    if compared is not None:
-        sentence += f"; {compared.sentence}"
-        if not compared.better:
-            taken = np.full(len(taken), search.expected)
-            sentence += ", so it is not taken out"
+    if compared is not None and not compared.better:
+        taken = np.full(len(taken), search.expected)
     if held:
         taken = taken - search.expected
-        if search.expected:
-            sentence += "; the lead of the held torque stays in the log, since the method simulates it"
     several = len(np.unique(np.round(1e3 * taken, 3))) > 1
     value = ", ".join(f"{1e3 * d:.3g}" for d in (taken if several else taken[:1])) + " ms" if taken.any() else "none"
-    choice = Choice("delay", value, f"{value}: {sentence}")
+    choice = Choice("delay", value, SearchedDelay(search.sentence, compared, held and bool(search.expected)))
     if compared is not None:
         score = min(compared.score, compared.score_without)
         choice = replace(choice, score=score, score_without=compared.score_without, disagreement=not compared.better)

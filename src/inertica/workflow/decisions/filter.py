@@ -27,6 +27,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import SMALLEST_FOLD, Blocks
 from inertica.workflow.identify.choice import Alternative, Choice, Say, candidates
+from inertica.workflow.identify.reasons import BandwidthOfFit, StatedCutoff
 
 Velocity = Literal["differences", "recorded"]
 
@@ -191,15 +192,15 @@ def choose_filter(
     cutoff, velocity = min(tried, key=lambda key: tried[key])
     origin = "its own record" if velocity == "recorded" else "differences"
     value = f"fit up to {fit:.3g} Hz, predictions from positions below {cutoff:.3g} Hz, velocity from {origin}"
-    sentence = (
-        f"{value}: {_why(bandwidth)}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of "
-        f"predictions leaves {100 * tried[cutoff, velocity]:.2f} % of the raw torque of data left out, the least of {len(tried)} "
-        "settings"
-    )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
     compared = cutoff_candidates(tried, (cutoff, velocity))
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
-    return chosen, Choice("filter", value, sentence, True, compared, *guarded, bandwidth.disagreement)
+    search, worse = bandwidth.search, bandwidth.comparison if bandwidth.disagreement else None
+    why = BandwidthOfFit(
+        bandwidth.start.band, search.start, search.widest, search.gains[-1] if search.gains else None, worse, REVERSAL / fit,
+        tried[cutoff, velocity], len(tried),
+    )  # fmt: skip
+    return chosen, Choice("filter", value, why, True, compared, *guarded, bandwidth.disagreement)
 
 
 def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float], chosen: tuple[float, Velocity]) -> tuple[Alternative, ...]:
@@ -227,39 +228,14 @@ def stated_cutoff(
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
     chosen = min(recipes, key=lambda candidate: scores[candidate.velocity])
     value += chosen.velocity
-    others = ", ".join(
-        f"{100 * scores[candidate.velocity]:.3g} % ({candidate.velocity})" for candidate in recipes if candidate is not chosen
-    )
-    sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
     return chosen, Choice(
-        "filter", value, sentence, True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())
+        "filter", value, StatedCutoff(), True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())
     )
 
 
 def velocity_sources(logs: Sequence[Log]) -> Sequence[Velocity]:
     """Where velocities can come from."""
     return ["recorded", "differences"] if all(log.dq is not None for log in logs) else ["differences"]
-
-
-def _why(bandwidth: Bandwidth) -> str:
-    """Why the fit goes up to where it does, in words."""
-    search = bandwidth.search
-    why = f"the positions move below {bandwidth.start.band:.3g} Hz, so the search began at {search.start:.3g} Hz"
-    if search.gains:
-        last = search.gains[-1]
-        gain = f"{last.weighted:.2f} (median joint {last.median:.2f})"
-        if last.near_one:
-            why += f" and went on to {search.widest:.3g} Hz, where the rate or the noise floor of the position ends it"
-        else:
-            why += (
-                f"; between {last.low:.3g} and {last.high:.3g} Hz measured torque is {gain} times the predicted one, not near one"
-            )
-    if bandwidth.disagreement and bandwidth.comparison is not None:
-        why += (
-            f"; up to {search.widest:.3g} Hz by that rule, but such a fit predicts data left out clearly worse: "
-            f"{100 * bandwidth.comparison.score:.3g} % against {100 * bandwidth.comparison.score_without:.3g} %"
-        )
-    return why
 
 
 def _descent(

@@ -16,10 +16,11 @@ from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.description import Description
-from inertica.robot.friction import LAWS, Candidate
+from inertica.robot.friction import LAWS
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
 from inertica.workflow.decisions.friction_pieces import PLAIN, Piece, laws_of, others
+from inertica.workflow.identify import reasons
 from inertica.workflow.identify.choice import Alternative, Choice, Say
 
 WORTHWHILE = 0.02
@@ -66,7 +67,7 @@ class FrictionSelection:
     """
 
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
-        self.description, self.motions, self.n = description, tuple(motions), description.robot.n
+        self.description, self.motions, self.n = description, tuple(motions), description.robot.driven
         say("friction: which law on which joint")
         self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
@@ -99,15 +100,14 @@ class FrictionSelection:
             of_joint = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
             groups.setdefault(of_joint, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
-        sentence = f"{value}; {_tried()}{self._refused(chosen)}"
         taken = {self.pieces[k] for k in self.chosen}
         tested = tuple(
             Alternative(self._name(p), gain.share, p in taken, f"joint {p.joint + 1}") for p, gain in self.tested.items()
         )
         plain = [k for k in self.plain if self.pieces[k].brakes]
         compared = self._compared(chosen, plain)
-        sentence += f"; {compared.sentence}, that is with viscous and Coulomb friction alone"
-        return final, Choice("friction", value, sentence, True, tested, compared.score, compared.score_without)
+        why = reasons.Friction(_tried(), WORTHWHILE, self._refused(chosen), compared)
+        return final, Choice("friction", value, why, True, tested, compared.score, compared.score_without)
 
     def changes(self) -> list[dict[str, float]]:
         """What other laws would change that the data tell hardly apart: base parameter -> change, for every such law.
@@ -332,32 +332,20 @@ class FrictionSelection:
         unit = "m/s" if self.description.robot.joints[piece.joint].prismatic else "rad/s"
         return f"{piece.how.name} ({piece.speed:.2g} {unit})" if piece.how.speeds else piece.how.name
 
-    def _refused(self, chosen: Sequence[int]) -> str:
-        """The best piece that was tried and not taken, in words."""
+    def _refused(self, chosen: Sequence[int]) -> reasons.Piece | None:
+        """The best piece that was tried and not taken."""
         taken = {self.pieces[k].place for k in chosen}
         left = {p: g for p, g in self.tested.items() if p.place not in taken}
         if not left:
-            return ""
+            return None
         best = max(left, key=lambda p: left[p].share)
-        gain = left[best]
-        return (
-            f"; the best of those left out is {self._name(best)} on joint {best.joint + 1}: it would explain {100 * gain.share:.2g} % "
-            f"and is {abs(gain.z):.2g} standard errors {'away from zero' if gain.z > 0.0 else 'on the wrong side of zero'}"
-        )
+        return reasons.Piece(self._name(best), best.joint + 1, left[best].share, left[best].z)
 
 
-def _tried() -> str:
-    """Which laws were tried, and by how many standard deviations they had to differ from zero, those that must by more in brackets."""
-    candidates = [law.candidate for kind, law in LAWS.items() if law.candidate is not None and kind not in PLAIN[:2]]
-    usual = [c.name for c in candidates if c.significant == Candidate.significant]
-    more = [c for c in candidates if c.significant != Candidate.significant]
-    names = f"{', '.join(usual)} (and {', '.join(c.name for c in more)})"
-    higher = "".join(f" ({c.significant:g} for {c.name})" for c in more)
-    return (
-        f"{names} friction were tried on every joint; a law is added only where it brakes the motion, explains at least "
-        f"{100 * WORTHWHILE:g} % of what the torque of that joint is missed by, and is not zero by chance: its amplitude is at least "
-        f"{Candidate.significant:g} times its standard error{higher}"
-    )
+def _tried() -> dict[str, float]:
+    """Laws that were tried, and by how many standard deviations they had to differ from zero."""
+    laws = [law.candidate for kind, law in LAWS.items() if law.candidate is not None and kind not in PLAIN[:2]]
+    return {law.name: law.significant for law in laws}
 
 
 def _difference(fit: dict[str, float], before: dict[str, float], factor: float) -> dict[str, float]:

@@ -50,6 +50,7 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.reasons import Widening
 from inertica.workflow.identify.self_application import Replicas
 
 BLOCKS = 12
@@ -148,7 +149,7 @@ def stated_uncertainty(
     known = np.isfinite(estimate.std)
     return Uncertainty(
         solved, correction, widened,
-        _sentence(replicated, neighbours, delayed, alternatives, correction / noise, widened, known, in_part),
+        _choice(replicated, neighbours, delayed, alternatives, correction / noise, widened, known, in_part),
     )  # fmt: skip
 
 
@@ -275,7 +276,7 @@ def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple
     return replace(estimate, beta=solution.beta, chi=solution.chi, warnings=solution.warnings, evidence=shifted), False
 
 
-def _sentence(
+def _choice(
     replicated: Replicas | None,
     neighbours: Sequence[Array],
     delayed: Sequence[Array],
@@ -286,19 +287,14 @@ def _sentence(
     in_part: bool,
 ) -> Choice:
     median = float(np.median(widened[known])) if known.any() else 1.0
-    wider = f"intervals are {median:.2f} times as wide as noise alone would make them (median)"
-    other = "; other models that fit nearly as well are in them" if len(alternatives) else ""
-    where = " on the stretches that choices were made on" if in_part else ""
-    if replicated is not None and replicated.runs:
-        largest = float(np.max(np.abs(correction[known]), initial=0.0))
-        done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
-        done = done if correction.any() else "no bias beyond noise shows there"
-        value, times = "noise, blocks, bias", len(replicated.runs)
-        sentence = f"{value}: the experiment was simulated {times} times with the estimate and identified alike{where}; {done}"
-    else:
-        why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
-        value = "noise, blocks" + (", neighbouring cut-offs" if len(neighbours) else "") + (", delays" if len(delayed) else "")
-        sentence = f"{value}{where if len(neighbours) or len(delayed) else ''}{why}"
-        if not len(neighbours):
-            sentence += "; intervals hold no bias of filter and method"
-    return Choice("intervals", value, f"{sentence}; {wider}{other}")
+    runs = 0 if replicated is None else len(replicated.runs)
+    value = "noise, blocks" + (", neighbouring cut-offs" if len(neighbours) else "") + (", delays" if len(delayed) else "")
+    why = Widening(
+        median, runs,
+        bias=float(np.max(np.abs(correction[known]), initial=0.0)) if runs and correction.any() else None,
+        in_part=in_part and bool(runs or len(neighbours) or len(delayed)),
+        why_not="" if runs or replicated is None else replicated.reason,
+        no_bias=not (runs or len(neighbours)),
+        others=bool(len(alternatives)),
+    )  # fmt: skip
+    return Choice("intervals", "noise, blocks, bias" if runs else value, why)

@@ -19,6 +19,7 @@ from inertica.physical.geometry_prior import GEOMETRY_ORIGIN, without_placeholde
 from inertica.physical.plausible import MASS_FACTOR
 from inertica.robot.layout import Parameters
 from inertica.workflow.decisions.correction import BLOCKS, THIRDS
+from inertica.workflow.identify import reasons
 from inertica.workflow.identify.choice import WORTH, Choice, candidates
 
 SUBJECT = "masses"
@@ -77,12 +78,9 @@ def choose_masses(problem: Problem, estimator: Estimator, estimate: Estimate) ->
         links, scores = held.links, {"as the data have them": both.short.score_without, "near the model": both.short.score}
         if not _speaks_against(both):
             value = f"link {links} within a factor {factor:.3g} of the model's mass"
-            why = f"{value}, from which data that do not decide it had taken it by more than a factor {MASS_FACTOR:g}"
-            taken = candidates(scores, "near the model")
-            return held, Choice(
-                SUBJECT, value, f"{why}: {both.short.sentence}", True, taken, both.short.score, both.short.score_without
-            )
-        why = f"link {links} is left as the data have it, far from the model: near it {both.short.sentence}"
+            why, taken = reasons.HeldMasses(links, MASS_FACTOR, True, both.short), candidates(scores, "near the model")
+            return held, Choice(SUBJECT, value, why, True, taken, both.short.score, both.short.score_without)
+        why = reasons.HeldMasses(links, MASS_FACTOR, False, both.short)
         taken = candidates(scores, "as the data have them")
         refused = Choice(SUBJECT, "as the data have them", why, True, taken, both.short.score_without, both.short.score_without)
     return None, refused

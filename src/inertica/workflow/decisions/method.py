@@ -12,13 +12,9 @@ from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Wls
 from inertica.workflow.identify.choice import Choice, candidates
 from inertica.workflow.identify.hold_out import left_out
+from inertica.workflow.identify.reasons import Outliers
 
 PLAIN, ROBUST = Wls.kind, Irls.kind
-
-WHY = (
-    "joints are weighed by their noise, every link is one that could exist, and a mild prior keeps values near the model's where data "
-    "do not decide"
-)
 
 OUTLIER = 5.0
 """Robust standard deviations beyond which a residual counts as an outlier."""
@@ -32,21 +28,17 @@ def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Cho
     share, solve = outliers(problem), Consistent.towards(MILD)
     if quick:
         solve = replace(solve, strength="mildest")
-    count = f"{100 * share:.2g} % of the residuals lie beyond {OUTLIER:g} robust standard deviations"
     if share <= MANY:
         plain = Wls(solve=solve)
-        return plain, Choice("method", plain.name, f"{plain.name}: {count}, too few to ask for a robust method; {WHY}")
+        return plain, Choice("method", plain.name, Outliers(share, OUTLIER, {}))
     scores = {kind.kind: left_out(problem, kind()) for kind in (Wls, Irls)}
     compared = scores[ROBUST].against(scores[PLAIN])
     chosen = (Irls if compared.better else Wls)(solve=solve)
     residuals = {PLAIN: compared.score_without, ROBUST: compared.score}
-    sentence = (
-        f"{chosen.name}: {count}; on data left out {PLAIN} leaves {100 * residuals[PLAIN]:.3g} % of the raw torque, "
-        f"{ROBUST} {100 * residuals[ROBUST]:.3g} %, joints weighed by their errors; {WHY}"
-    )
     return chosen, Choice(
-        "method", chosen.name, sentence, True, candidates(residuals, chosen.kind), residuals[chosen.kind], residuals[PLAIN]
-    )
+        "method", chosen.name, Outliers(share, OUTLIER, residuals), True, candidates(residuals, chosen.kind), residuals[chosen.kind],
+        residuals[PLAIN],
+    )  # fmt: skip
 
 
 def outliers(problem: Problem) -> float:

@@ -85,6 +85,8 @@ def choose_mount(description: Description, motions: Sequence[Motion], say: Say, 
     def kept(why: str) -> Mount:
         return Mount(file, file, f"as the model file has it: {why}")
 
+    if description.robot.floating:
+        return kept("the orientation of the base is measured")
     if not any(file):
         return kept("the model file has no gravity, so how the robot is mounted is not testable")
     assumed, added = with_offsets(assumed_friction(description))
@@ -294,7 +296,7 @@ class _Decision:
 
 def with_offsets(description: Description) -> tuple[Description, frozenset[str]]:
     """The robot with a torque offset on every joint, and the names of those it did not have."""
-    missing = [Offset(j) for j in range(description.robot.n) if f"off{j + 1}" not in description.layout.names]
+    missing = [Offset(j) for j in range(description.robot.driven) if f"off{j + 1}" not in description.layout.names]
     added = frozenset(p.name for term in missing for p in term.parameters)
     return description.with_terms((*description.layout.terms, *missing)) if missing else description, added
 

@@ -25,6 +25,7 @@ from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Alternative, Choice, Say
 from inertica.workflow.identify.hold_out import LeftOut, left_out
+from inertica.workflow.identify.reasons import FollowsPosition
 
 WORTHWHILE = 0.1
 """Share of a joint's squared error that a term must take away: of the fit, to be tried, and on data left out, to be taken."""
@@ -139,13 +140,8 @@ def choose_position_torque(problem: Problem, description: Description, say: Say)
         Alternative(NAMES[type(t)], float(with_terms[t.at] / without[t.at]), True, f"joint {t.at + 1}") for t in grown.terms
     )
     value = "; ".join(term.full_name for term in terms)
-    shares = ", ".join(f"{100 * term.score:.2g} % on {term.group}" for term in terms)
-    sentence = (
-        f"{value}: torque that depends on position and that no link near the model's explains (cables, hoses, springs, a sensor that "
-        f"feels the turn); the squared error on data left out becomes {shares} of what it was; "
-        f"{grown.left_out.against(model.left_out).sentence}"
-    )
-    choice = Choice("position", value, sentence, True, terms, grown.left_out.residual, model.left_out.residual)
+    why = FollowsPosition(grown.left_out.against(model.left_out))
+    choice = Choice("position", value, why, True, terms, grown.left_out.residual, model.left_out.residual)
     return description.with_terms((*description.layout.terms, *grown.terms)), choice
 
 
@@ -179,7 +175,7 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
     robot, motions = model.problem.base.layout.robot, model.problem.motions
     taken = {t.at for t in model.problem.base.layout.terms if isinstance(t, Spring | Counterbalance)}
     ranked = []
-    for j in (j for j in range(robot.n) if j not in taken | refused):
+    for j in (j for j in range(robot.driven) if j not in taken | refused):
         residual, shares = np.concatenate([r[:, j] for r in model.residuals]), dict[OnJoint, float]()
         for kind in (Spring,) if robot.joints[j].prismatic else tuple(NAMES):
             columns = np.concatenate([m.decimator.decimate(_columns(kind(j), m.q)) for m in motions])

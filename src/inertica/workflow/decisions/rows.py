@@ -39,6 +39,7 @@ from inertica.workflow.decisions.filter import (
     search_start,
     velocity_sources,
 )
+from inertica.workflow.identify import reasons
 from inertica.workflow.identify.choice import Alternative, Choice, Say
 
 MOST = 0.5
@@ -103,19 +104,16 @@ def choose_filter_and_rows(
     moving = [_moving(prepare(log, widest)) for log in logs]
     every_row = _every_row(description, base, logs, recipe, (start / STEP, highest), velocities, moving)
     every, tried = every_row.chosen, every_row.tried
-    why = f"the usual rows, away from reversals and rest, hold only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
         score = next(each.score for each in tried if each.taken)
-        sentence = f"{value}: {why}, too few to fit; where the joints move, {100 * score:.3g} % on data left out"
-        return every, Choice("filter", value, sentence, True, tried, score)
+        return every, Choice("filter", value, reasons.EveryRow(share, highest, None), True, tried, score)
     compared = _compared(description, base, logs, every_row.best, usual[0], moving)
     if compared.significantly_worse:
         choice = usual[1]
-        sentence = f"{choice.sentence}; {why}, yet a fit to every row predicts worse: {compared.sentence}"
-        return usual[0], replace(choice, sentence=sentence, disagreement=True)
-    sentence = f"{value}: {why}; {compared.sentence}"
-    return every, Choice("filter", value, sentence, True, tried, compared.score, compared.score_without)
+        return usual[0], replace(choice, reason=reasons.EveryRow(share, highest, compared, choice.reason), disagreement=True)
+    why = reasons.EveryRow(share, highest, compared)
+    return every, Choice("filter", value, why, True, tried, compared.score, compared.score_without)
 
 
 def torque_share(problem: Problem, highest: float) -> float:

@@ -18,6 +18,7 @@ from inertica.robot.friction import FrictionLaw, friction_terms
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
 from inertica.robot.terms import State
+from inertica.workflow.identify import reasons
 from inertica.workflow.identify.choice import Choice, Say
 
 SPEEDS = (0.005, 1.0)
@@ -71,7 +72,7 @@ def refine_shapes(description: Description, motions: Sequence[Motion], say: Say)
 def _searched(description: Description, laws: Sequence[FrictionLaw], motions: Sequence[Motion]) -> FoundShapes:
     others = [law for law in friction_terms(description.layout.terms) if law not in laws]
     rest = with_laws(description, others)
-    assumed = with_laws(description, plain_friction(description.robot.n))
+    assumed = with_laws(description, plain_friction(description.robot.driven))
     noise = Observations(base_model(assumed.layout), motions, assumed.prior).sigmas
     system = Observations(base_model(rest.layout), motions, rest.prior)
     speeds = np.abs(np.concatenate([m.dq for m in motions]))
@@ -109,11 +110,4 @@ def _choice(laws: Sequence[FrictionLaw], shapes: FoundShapes) -> Choice:
     ]
     undetermined = [f"{name} {value:.3g}{units[name]}" for name, value in shapes.values.items() if name not in shapes.told]
     value = ", ".join([*determined, *(f"{text} as stated" for text in undetermined)])
-    sentence = (
-        f"{value}: separable least squares over all joints; other values explain {100 * shapes.gain:.2g} % of the squared error"
-    )
-    if undetermined:
-        sentence += (
-            "; the log does not tell those that are as stated: a factor of seven or more between their ends, or no end at all"
-        )
-    return Choice("friction constants", value, sentence)
+    return Choice("friction constants", value, reasons.RefinedShapes(shapes.gain, bool(undetermined)))

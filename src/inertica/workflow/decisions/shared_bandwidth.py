@@ -18,6 +18,7 @@ from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.decisions.filter import HIGHEST, choose_bandwidth, recipe_for, search_start
+from inertica.workflow.identify import reasons
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.representative import representative
 from inertica.workflow.identify.settings import Settings
@@ -117,13 +118,6 @@ def _limited(new: Recipe, chosen: Recipe, rate: float) -> Recipe:
 
 
 def _choice(ranges: Sequence[_Range], bandwidths: Sequence[float], result: float | None) -> Choice:
-    each = ", ".join(f"{r.chosen:.3g}" for r in ranges)
     value = "fit up to " + " and ".join(dict.fromkeys(f"{f:.3g} Hz" for f in bandwidths))
-    why = f"measured torque follows from the motion up to {each} Hz in the sets of records"
-    if result is not None:
-        why += f", up to {result:.3g} Hz in the result"
-    why += "; the narrowest holds for all, down to where the motion of a set itself ends"
-    disagreement = any(r.disagreement for r in ranges)
-    if disagreement:
-        why += "; data left out asked for less than the gain of torque allowed"
-    return Choice(SUBJECT, value, f"{value}: {why}", disagreement=disagreement)
+    why = reasons.SharedBandwidth(tuple(r.chosen for r in ranges), result)
+    return Choice(SUBJECT, value, why, disagreement=any(r.disagreement for r in ranges))

@@ -21,6 +21,7 @@ from inertica.robot.natural import levers
 from inertica.workflow.decisions.correction import BLOCKS, THIRDS
 from inertica.workflow.identify.choice import Choice, candidates
 from inertica.workflow.identify.prediction import held_direction
+from inertica.workflow.identify.reasons import RoundedFriction
 from inertica.workflow.identify.standstill import HELD, Standstill, friction_jump, rounding
 
 SUBJECT = "friction near standstill"
@@ -137,18 +138,14 @@ def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine:
     compared = compare(*(x @ weights for x in (bounds, blocks[:, 0], sizes)))
     scores = {"held": compared.score_without, "rounded": compared.score}
     if not chosen.any():
-        why = f"held: rounding dry friction pays on no joint by tenths and thirds left out; all joints, by tenths: {compared.sentence}"
+        why = RoundedFriction(False, compared)
         return HELD, Choice(
             SUBJECT, "held", why, True, candidates(scores, "held"), compared.score_without, compared.score_without
         )
-    value = _words(chosen)
-    sentence = (
-        f"predictions round the jump of dry friction, tanh(velocity / width): {value}; {compared.sentence}; "
-        f"parameters, intervals and model files are without it"
-    )
     return data.standstill(chosen), Choice(
-        SUBJECT, value, sentence, True, candidates(scores, "rounded"), compared.score, compared.score_without
-    )
+        SUBJECT, _words(chosen), RoundedFriction(True, compared), True, candidates(scores, "rounded"), compared.score,
+        compared.score_without,
+    )  # fmt: skip
 
 
 def coupled(layout: Layout) -> Mask:

@@ -68,6 +68,13 @@ def zeros_in_words(actuators: JointActuators) -> tuple[str, ...]:
     return (f"the servo aims at command - zero: subtract the zero from what is commanded ({zeros})",) if zeros else ()
 
 
+def friction_in_words(actuators: JointActuators) -> tuple[str, ...]:
+    """The sentence on dry friction that is no constant."""
+    names = ", ".join(actuators.richer())
+    return (f"dry friction of {names} depends on speed or load: the file holds the constant one that does the same work in the "
+            "logs",) if names else ()  # fmt: skip
+
+
 def header(template: str, actuators: JointActuators, title: str) -> str:
     """The first lines of a configuration; refuses one of servos without any gains."""
     if not actuators.driven:
@@ -87,7 +94,7 @@ def python_file(lines: Iterable[str], actuators: JointActuators, delay: str) -> 
         actuators: of the robot.
         delay: what is to be done where commands are late; delays follow it in brackets.
     """
-    lost = [*gains_in_words(actuators), *zeros_in_words(actuators)]
+    lost = [*gains_in_words(actuators), *zeros_in_words(actuators), *friction_in_words(actuators)]
     if actuators.delayed():
         lost.append(f"{delay} ({delays_in_words(actuators)})")
     return ActuatorFile("\n".join(lines).encode("ascii"), (), tuple(lost))

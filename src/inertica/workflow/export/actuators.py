@@ -107,7 +107,7 @@ def _version(word: str | None) -> tuple[int, int]:
             word = metadata.version("mujoco")
         except metadata.PackageNotFoundError:
             return NEWEST
-    match = re.match(r"(\d+)(?:\.(\d+))?", word)
+    match = re.match(r"(\d{1,9})(?:\.(\d{1,9}))?", word, re.ASCII)
     if match is None:
         raise InputError(f"'{word}' is no version of MuJoCo; give two numbers, such as 3.3")
     return int(match[1]), int(match[2] or 0)

@@ -93,7 +93,9 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
     layout = held(Layout(robot).zeros(), PINOCCHIO).parameters.layout
     values = {name: float(v) for j, ten in enumerate(tens) for name, v in zip(layout.names[layout.link(j)], ten, strict=True)}
     values |= {f"{symbol}{j + 1}": float(x) for symbol, xs in drives.items() for j, x in enumerate(xs)}
-    return _kept(mjcf_text(layout.zeros("pinocchio").replaced(values)), robot.name, file, robot.joint_names, robot.limits)
+    return _through_a_file(
+        mjcf_text(layout.zeros("pinocchio").replaced(values)), robot.name, file, robot.joint_names, robot.limits
+    )
 
 
 def to_mujoco(model: Model) -> Any:
@@ -120,7 +122,7 @@ def from_mujoco(spec: Any, file: str | Path | None = None) -> Description:
     """
     copy = spec.copy()
     copy.compile()
-    return _kept(copy.to_xml(), str(copy.modelname or "robot"), file)
+    return _through_a_file(copy.to_xml(), str(copy.modelname or "robot"), file)
 
 
 def _plain(model: Model, what: str, form: ModelFormat) -> Parameters:
@@ -205,7 +207,7 @@ def _upper(model: Any, what: str) -> str:
     return f"upper{what}Limit" if hasattr(model, f"upper{what}Limit") else f"{what.lower()}Limit"
 
 
-def _kept(
+def _through_a_file(
     text: str, name: str, file: str | Path | None, joints: Sequence[str] | None = None, limits: Limits | None = None
 ) -> Description:
     """Writes MJCF text, with a card for what it cannot say, and reads it."""

@@ -58,13 +58,13 @@ def held(parameters: Parameters, format: ModelFormat, source: Path | None = None
     layout, symbols = parameters.layout, format.holds
     robot = layout.robot
     kinds: dict[str, type[Term]] = {"Ia": Armature, "Fv": Viscous, "Fc": Coulomb}
-    terms = [kinds[s](j) for s in symbols if s in kinds for j in range(robot.n)]  # type: ignore[call-arg]
+    terms = [kinds[s](j) for s in symbols if s in kinds for j in range(robot.driven)]  # type: ignore[call-arg]
     springs, offsets = _springs(parameters) if "Ks" in symbols else ((), set())
     plain = Layout(robot, (*terms, *springs))
     placed = {p.name for t in layout.terms for p in t.parameters if is_plain(t, p.name)}
     values = parameters.on(plain)
     values = values.replaced({name: 0.0 for name in plain.names if _is_drive(plain, name) and name not in placed})
-    bodies = {name for j in range(robot.n) for name in layout.names[layout.link(j)]}
+    bodies = {name for j in robot.links for name in layout.names[layout.link(j)]}
     places = set(plain.names) & placed
     left = [n for n in layout.names if n not in bodies | places | offsets and parameters[n]]
     return Held(values, (*left, *_constants(layout.terms)))
@@ -138,7 +138,7 @@ def sidecar_text(
     if layout.payloads:
         stated["payload"] = payload_entry(layout, layout.payloads[0])
     lost = tuple(p.name for t in others if not is_writable(t) for p in t.parameters if parameters[p.name])
-    bodies = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
+    bodies = {name for j in layout.robot.links for name in layout.names[layout.link(j)]}
     values = {n: parameters[n] for n in layout.names if n not in bodies and n not in lost}
     text = MARK.format(name=one_line(target.name)) + yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
     text += f"friction: {friction_text(with_shapes(parameters))}\n"

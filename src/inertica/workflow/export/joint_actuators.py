@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.errors import FileError, InputError
-from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.estimators.actuators.values import QUANTITIES, RICHER, ActuatorValues
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
 from inertica.robot.formats.mjcf import MJCF
@@ -47,6 +48,7 @@ class JointActuators:
         mjcf: text of an MJCF file with links, armature and friction, where one was written already.
         notes: one sentence each.
         origin: job and logs, for comments.
+        extra_friction: (n,) N m that stand in `values` for dry friction by speed and load.
     """
 
     description: Description
@@ -56,6 +58,7 @@ class JointActuators:
     mjcf: bytes | None = None
     notes: tuple[str, ...] = ()
     origin: str = ""
+    extra_friction: Array | float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,6 +77,12 @@ class JointActuators:
         """Joint -> zero of its command, where it is another."""
         return {self.names[j]: float(z) for j, z in enumerate(self.values.zero) if z != 0.0 and j in self.driven}
 
+    def richer(self) -> tuple[str, ...]:
+        """Joints whose dry friction depends on speed or load."""
+        return tuple(
+            name for name, extra in zip(self.names, np.broadcast_to(self.extra_friction, self.values.n), strict=True) if extra
+        )
+
     def with_values(self, values: ActuatorValues) -> JointActuators:
         """The same robot with other actuators."""
         numbers = {
@@ -90,7 +99,7 @@ class JointActuators:
         rng = np.random.default_rng(seed)
         for _ in range(ROUNDS):
             for x in posterior.draws(max(count - len(out), 1), rng):
-                drawn = posterior.values(x, self.values)
+                drawn = constant(posterior.values(x, self.values), self.extra_friction)
                 if np.all(drawn.kp[self.driven] > 0.0) and np.all(drawn.torque_limit[self.driven] > 0.0):
                     out.append(drawn)
             if len(out) >= count:
@@ -104,10 +113,15 @@ class JointActuators:
         searched = set(self.result.posterior.names)
         for j, joint in enumerate(self.names):
             for name in QUANTITIES:
-                if (name, j) in searched:
+                if (name, j) in searched and name not in RICHER:
                     low, high = np.quantile([getattr(values, name)[j] for values in drawn], (0.025, 0.975))
                     out.setdefault(joint, {})[name] = (float(getattr(self.values, name)[j]), float(low), float(high))
         return out
+
+
+def constant(values: ActuatorValues, extra: Array | float) -> ActuatorValues:
+    """The same with a constant N m of dry friction in place of what depends on speed and load."""
+    return values.changed(coulomb=values.coulomb + extra, stribeck=0.0, stribeck_speed=np.inf, load_friction=0.0)
 
 
 def joint_actuators(
@@ -154,10 +168,12 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
     # joints that no log moves have no gains; their entries hold a number that means nothing
     seen = np.array([joint.kp.label != UNSEEN for joint in result.joints])
     values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
+    extra = np.array(result.constant_friction or values.coulomb) - values.coulomb
     actuators = JointActuators(
-        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}"
-    )
-    return actuators.with_values(values)
+        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}",
+        extra_friction=extra,
+    )  # fmt: skip
+    return actuators.with_values(constant(values, extra))
 
 
 def _plain_links(description: Description) -> Parameters:
@@ -165,7 +181,7 @@ def _plain_links(description: Description) -> Parameters:
     layout = plain_layout(description.robot)
     links = Equations(description.layout).link_inertia(list(description.prior.values))
     named = {
-        name: float(value) for j, ten in enumerate(links) for name, value in zip(layout.names[layout.link(j)], ten, strict=True)
+        name: float(value) for j in layout.robot.links for name, value in zip(layout.names[layout.link(j)], links[j], strict=True)
     }
     return layout.zeros("model").replaced(named)
 

@@ -16,6 +16,7 @@ from inertica.workflow.export.actuator_format import (
     ActuatorFormat,
     Destination,
     delays_in_words,
+    friction_in_words,
     gains_in_words,
     zeros_in_words,
 )
@@ -37,7 +38,7 @@ def write_mujoco(actuators: JointActuators, to: Destination) -> ActuatorFile:
         content = with_asset_folders(content, source, os.path.relpath(source.parent.resolve(), to.folder.resolve()))
     delays = to.mujoco >= WITH_DELAY
     content, notes = with_position_servos(content, source, _servos(actuators), _friction(actuators), delays)
-    lost = [*gains_in_words(actuators), *zeros_in_words(actuators)]
+    lost = [*gains_in_words(actuators), *zeros_in_words(actuators), *friction_in_words(actuators)]
     if actuators.delayed() and not delays:
         lost.append(
             f"MuJoCo {to.mujoco[0]}.{to.mujoco[1]} has no delay of actuators ({WITH_DELAY[0]}.{WITH_DELAY[1]} does): send "

@@ -72,7 +72,7 @@ def before(
     torques = [predicted_torque(used, motion, kernels) for motion in motions]
     judged = judged_torques(torques, motions, levers(used.layout.robot), keep)
     usable = without_placeholders(model)
-    links = range(model.layout.robot.n)
+    links = model.layout.robot.links
     return Before(
         judged,
         data_set,

@@ -5,41 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from inertica.documents import Derived
+from inertica.documents import KIND, Derived, plain
+from inertica.workflow.identify.reasons import Alternative, Reason, Stated, Words
 
 Say = Callable[[str], None]
 """Where progress goes."""
 
 WORTH = 0.005
 """A richer model must lower the squared prediction error by this share, and by one standard error over the folds."""
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One thing that could have been chosen.
-
-    Args:
-        name: in words.
-        score: relative prediction error on data left out, or what the decision compares.
-        taken: whether it was chosen.
-        group: what it is a candidate for, such as a joint; empty for the decision as a whole.
-        number, unit: of a candidate that is a number, to be drawn along an axis.
-        series: which curve such a number belongs to.
-    """
-
-    name: str
-    score: float
-    taken: bool = False
-    group: str = ""
-    number: float | None = None
-    unit: str = ""
-    series: str = ""
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.group}: {self.name}" if self.group else self.name
 
 
 def candidates(scores: Mapping[str, float], *taken: str) -> tuple[Alternative, ...]:
@@ -54,7 +29,7 @@ class Choice(Derived):
     Args:
         subject: filter, delay, friction, method.
         value: what was chosen, in words.
-        sentence: why.
+        reason: why.
         automatic: False when the user fixed it.
         candidates: what was compared.
         score, score_without: relative prediction error on data left out, of what was chosen and of the plainer model without it;
@@ -64,14 +39,19 @@ class Choice(Derived):
 
     subject: str
     value: str
-    sentence: str
+    reason: Reason
     automatic: bool = True
     candidates: tuple[Alternative, ...] = ()
     score: float | None = None
     score_without: float | None = None
     disagreement: bool = False
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"scores": "scores"}
+    DERIVED: ClassVar[Mapping[str, str]] = {"scores": "scores", "sentence": "sentence"}
+
+    @property
+    def sentence(self) -> str:
+        """What was decided and why, in words."""
+        return self.reason.words(self)
 
     @property
     def scores(self) -> dict[str, float]:
@@ -81,7 +61,7 @@ class Choice(Derived):
     @classmethod
     def given(cls, subject: str, value: str) -> Choice:
         """What the user fixed."""
-        return cls(subject, value, f"{value}: given, not chosen", automatic=False)
+        return cls(subject, value, Stated(), automatic=False)
 
     def decision(self) -> dict[str, object]:
         """As an entry of `decisions` in JSON: the numbers behind it, without prose."""
@@ -89,6 +69,14 @@ class Choice(Derived):
             "subject": self.subject, "chosen": self.value, "candidates": self.scores, "score": self.score,
             "score_without": self.score_without, "disagreement": self.disagreement,
         }  # fmt: skip
+
+
+def readable(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A choice's document as this version reads it: earlier ones wrote the sentence alone, later ones may have other reasons."""
+    kind = (document.get("reason") or {}).get(KIND)
+    if any(reason.__name__ == kind for reason in Reason.__subclasses__()):
+        return document
+    return {**document, "reason": plain(Words(document.get("sentence", "")))}
 
 
 @dataclass(frozen=True)

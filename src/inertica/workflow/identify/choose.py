@@ -40,6 +40,7 @@ from inertica.workflow.decisions.shapes import refine_shapes
 from inertica.workflow.identify.choice import Choice, Notes, Say
 from inertica.workflow.identify.inputs import IDENTIFICATION, Inputs
 from inertica.workflow.identify.mount import Mount
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.identify.representative import in_one_piece
 from inertica.workflow.identify.settings import Settings, prepared_method
@@ -262,7 +263,7 @@ def decide_prior(draft: Draft, _: Say) -> Draft:
     """What is fitted: all of the data, with prior values that can be used and the constraints that the card states."""
     inputs, part, seen = draft.inputs, draft.inputs.part, draft.motions
     prior, replaced = usable_prior(draft.description)
-    description = replace(draft.description, prior=weighed(prior, seen))
+    description = draft.description.with_prior(weighed(prior, seen))
     base, known = _base(description, draft.base), stated(description)
     motions = seen if part.whole else tuple(prepare(log, draft.recipe) for log in inputs.logs)
     references = draft.settings.references[: len(motions)]
@@ -273,7 +274,7 @@ def decide_prior(draft: Draft, _: Say) -> Draft:
     if part.whole:
         return draft.decided(**changes)
     why = f"{part.sentence}; everything above and the method were chosen on them, the fit and its residuals take all of the data"
-    return draft.decided(Choice("long log", part.sentence, why), **changes)
+    return draft.decided(Choice("long log", part.sentence, Words(why)), **changes)
 
 
 def decide_position_torque(draft: Draft, say: Say) -> Draft:
@@ -331,7 +332,7 @@ def _with_stated_laws(description: Description, names: Sequence[str] | None) -> 
     """The robot with the friction laws that the user fixed."""
     if names is None:
         return description
-    laws = [law(name, j, description.robot) for j in range(description.robot.n) for name in names]
+    laws = [law(name, j, description.robot) for j in range(description.robot.driven) for name in names]
     check_laws(laws)
     return replace(with_laws(description, laws).with_loads(), friction_stated=True)
 
@@ -341,7 +342,7 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     s, logs = inputs.settings, inputs.part.logs
     if base is None:
         why = "none: no position was recorded, and the simulated motion needs no filter"
-        choice = Choice("filter", "none", why)
+        choice = Choice("filter", "none", Words(why))
         return [choice], Delay(Recipe(filter=Unfiltered(), decimate=s.decimate, delay=s.delay or 0.0), choice)
     recorded = all(log.dq is not None for log in inputs.logs)
     recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
@@ -359,7 +360,7 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
         if s.method_can(Capability.WANTS_RAW) and s.filter is None:
             recipe = replace(recipe, filter=Unfiltered())
             why = "the method's instruments remove the noise; a filter would distort what they multiply"
-            more = [Choice("filter of the fit", "none", why)]
+            more = [Choice("filter of the fit", "none", Words(why))]
     if s.decimate is not None:
         recipe = replace(recipe, decimate=s.decimate, ratio=None)
     if s.delay is not None:
@@ -412,7 +413,7 @@ def _friction(
         return description, Choice.given("friction", "as the card or the command states"), ()
     if inputs.torque_only:
         why = "viscous and coulomb: assumed, since no position was recorded that laws could be compared on"
-        return assumed_friction(description), Choice("friction", "viscous and coulomb", why), ()
+        return assumed_friction(description), Choice("friction", "viscous and coulomb", Words(why)), ()
     selection = FrictionSelection(description, motions, say)
     with_friction, choice = selection.run()
     return with_friction, choice, selection.changes()

@@ -24,6 +24,7 @@ from inertica.workflow.identify.choice import Choice, Notes, Say
 from inertica.workflow.identify.choose import Chosen
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.prediction import engine_of, with_correction
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.self_application import Replicas, replicas
 from inertica.workflow.identify.standstill import HELD, Standstill
 
@@ -105,7 +106,7 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
     if isinstance(strategy, PreparedStrategy) and (mild := strategy.mildness) is not None:
         value = "none" if mild.strength is None else f"strength {mild.strength:.3g}"
-        notes = notes.chose(Choice(PULL, value, mild.sentence))
+        notes = notes.chose(Choice(PULL, value, Words(mild.sentence)))
     return Fitted(chosen, estimator, problem, part, estimate, estimate, Replicas(), notes.took("fit", start))
 
 

@@ -188,14 +188,14 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> tuple[int, ...]:
                 )
             ends[symbol].append(np.array([low, high]))
     moves = np.any([high - low > standstill(robot) for low, high in ends["q"]], axis=0)
-    if not moves.any():
+    if not moves[: robot.driven].any():
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")
-    for j, name in enumerate(logs[0].joints):
+    for j, name in enumerate(logs[0].joints[: robot.driven]):
         if moves[j] and not np.any([both[:, j] for both in ends["tau"]]):
             raise InputError(
                 f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?", joint=name
             )
-    return tuple(np.flatnonzero(~moves).tolist())
+    return tuple(np.flatnonzero(~moves[: robot.driven]).tolist())
 
 
 def check_all_move(logs: Sequence[Log], robot: Robot) -> None:

@@ -13,6 +13,7 @@ from inertica.documents import Derived
 from inertica.estimators.structure.tilt import between
 from inertica.robot.model import Vector, vector
 from inertica.workflow.identify.choice import Choice, candidates
+from inertica.workflow.identify.reasons import Words
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ class Mount(Derived):
         sentence = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
         value = f"{listed(self.gravity)} m/s^2"
         if self.residuals is None:
-            return Choice("gravity", value, sentence, self.automatic)
+            return Choice("gravity", value, Words(sentence), self.automatic)
         file, other = self.residuals
         scores, refused = {"as the model file has it": file, "found": other}, not self.accepted
         compared = candidates(scores, "as the model file has it" if refused else "found")
-        return Choice("gravity", value, sentence, self.automatic, compared, file if refused else other, file, refused)
+        return Choice("gravity", value, Words(sentence), self.automatic, compared, file if refused else other, file, refused)
 
     @property
     def interval(self) -> list[tuple[float, float]] | None:

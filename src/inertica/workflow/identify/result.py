@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -323,7 +323,7 @@ class Identification(Tabular):
         references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
         exported = [typed(ExportedModel, model | {"path": name}) for name, model in document.get("exported", {}).items()]
         return cls(
-            replace(description, prior=prior), estimate, parameters, arrays["intervals"], labels, references=references,
+            description.with_prior(prior), estimate, parameters, arrays["intervals"], labels, references=references,
             exported=tuple(model.moved(source) for model in exported),
             correction=correction_of(source, document.get("correction"), parameters),
             standstill=standstill_of(source, document.get("standstill", ()), description.robot.n), **_stored(document),

@@ -30,6 +30,7 @@ from inertica.robot.load import load as load_robot
 from inertica.robot.model import Robot
 from inertica.robot.plain import with_plain_friction
 from inertica.robot.settings import loop_per_joint
+from inertica.workflow.identify.choice import readable
 from inertica.workflow.identify.standstill import Standstill
 
 NONE, CHECKSUM = "none", "checksum"
@@ -97,6 +98,7 @@ def _stated(description: Description) -> dict[str, Any]:
     if source.card is not None:
         return dict(yaml.safe_load(source.card.read_text(encoding="utf-8")))
     chain = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
+    chain |= {"base": "floating"} if source.floating else {}
     return {key: value for key, value in chain.items() if value is not None}
 
 
@@ -181,7 +183,8 @@ def upgraded(file: Path, document: dict[str, Any]) -> dict[str, Any]:
         raise InputError(
             f"the result was made by another version: its preprocessing states '{strange[0]}', which is not known here"
         )
-    return document if schema == SCHEMA else _from_schema_1(document)
+    document = document if schema == SCHEMA else _from_schema_1(document)
+    return document | {"choices": [readable(choice) for choice in document.get("choices", ())]}
 
 
 def _from_schema_1(document: dict[str, Any]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def replicas(
     repeated: list[list[Log]] = []
     noises: list[Array] = []
     for k, log in enumerate(logs):
-        loop_log = _LoopLog(log, loop, engine, parameters, description.prior, own_reference(references, k))
+        loop_log = _LoopLog(log, loop, engine, parameters, own_reference(references, k))
         if reason := loop_log.mismatch():
             return Replicas(reason=reason if len(logs) == 1 else f"{log.origin}: {reason}")
         noises.append(loop_log.noise)
@@ -181,7 +181,6 @@ class _LoopLog:
         loop: ControlLoop,
         engine: Engine,
         parameters: Parameters,
-        prior: Parameters,
         reference: Trajectory | None,
     ) -> None:
         self.log, self.parameters = log, parameters
@@ -194,7 +193,7 @@ class _LoopLog:
         self.silent = SILENT * levers(parameters.layout.robot)
         band = widest_position_band(self.q[whole], 1.0 / log.rate)
         self.period = log.rate / band if band > 0.0 else 1.0  # samples
-        track = Track.along(log, self.t, loop, reference, prior)
+        track = Track.along(log, self.t, loop, reference)
         self.track = replace(track, start=self._start(*(track.reference[name][0] for name in ("q", "dq"))))
         self.run = LoopRun(loop, engine, parameters.shapes, noisy=bool(np.any(self.most_noise > self.silent)))
         self.smooth = self._simulate(np.zeros(log.n), np.arange(2), 0)  # two lanes, so that the same compiled code serves

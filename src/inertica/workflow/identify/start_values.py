@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from inertica.logs.simulated import made_with
 from inertica.physical.distort import SHARE, distorted
 from inertica.robot.description import Description
 from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.reasons import Words
 
 PRIOR = "prior"
 """Subject of the choice that says where starts and priors come from."""
@@ -37,15 +37,11 @@ def start_values(
     if not any(made_with(log, description) for log in logs):
         return description, ()
     if prior == TRUTH:
-        return description, (Choice(PRIOR, TRUTH, "starts and priors are the values that the log was simulated with", False),)
-    if description.loop is not None and description.loop.get("feedforward"):
-        why = (
-            "the log was simulated with this model; starts and priors stay its true values, for the controller feeds them forward"
-        )
-        return description, (Choice(PRIOR, TRUTH, why),)
+        why = "starts and priors are the values that the log was simulated with"
+        return description, (Choice(PRIOR, TRUTH, Words(why), False),)
     off = distorted(description.prior, np.random.default_rng(SEED))
     why = (
         f"the log was simulated with this model: starts and priors are drawn {100 * SHARE:g} % off its values (seed {SEED}); "
         "the option prior with `truth` takes the values themselves"
     )
-    return replace(description, prior=off), (Choice(PRIOR, f"{100 * SHARE:g} % off", why),)
+    return description.with_prior(off), (Choice(PRIOR, f"{100 * SHARE:g} % off", Words(why)),)

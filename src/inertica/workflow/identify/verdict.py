@@ -167,7 +167,8 @@ def _of_prediction(result: Result, name: str, judged: Residual) -> Iterator[Reas
     if result.before is not None and raw > (most := NO_GAIN * result.before.residual.raw.all):
         yield Reason(What.WORSE, (), raw, most)
     loaded = carries_load(judged, result.description.robot)
-    missed = [(j, x) for j, x in enumerate(judged.raw.per_joint) if x > JOINT]
+    driven = result.description.robot.driven
+    missed = [(j, x) for j, x in enumerate(judged.raw.per_joint[:driven]) if x > JOINT]
     yield from (Reason(What.JOINT, (j + 1,), x, JOINT) for j, x in missed if loaded[j])
     if raw > (most := math.hypot(OVERALL, noise)):
         yield Reason(What.RESIDUAL, (), raw, most)
@@ -195,8 +196,10 @@ def _of_values(result: Result) -> Iterator[Reason]:
         else:
             yield Reason(What.BODY, doubt.links, factor, doubt.limit)
     if not result.physically_consistent:
-        links = check_links(result.parameters)[: result.description.robot.n]
-        bad = [(j + 1, link.margin) for j, link in enumerate(links) if not link.consistent]
+        joints = result.description.robot.links
+        bad = [
+            (j + 1, link.margin) for j, link in zip(joints, check_links(result.parameters), strict=False) if not link.consistent
+        ]
         yield Reason(What.IMPOSSIBLE, tuple(j for j, _ in bad), min((m for _, m in bad), default=None), 0.0)
 
 

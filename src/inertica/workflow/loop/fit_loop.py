@@ -5,8 +5,10 @@ A diagonal law ties torque, reference and measured motion together at every inst
     pd:          tau = kp (qr - q) + kd (dqr - dq)
     cascade:     tau = kv (kp (qr - q) - dq)
     cascade-pi:  tau = kv (e + ki * integral of e), e = kp (qr - q) - dq
+    computed-torque:  M^-1 (tau - h) - ddqr = kp (qr - q) + kd (dqr - dq), M and h by the card's values
 
-of which the first two are linear in their gains, and all stay what they are when all signals pass the same filter (`loop_rows.py`).
+of which all but the third are linear in their gains, and all stay what they are when all signals pass the same filter
+(`loop_rows.py`).
 A controller that differentiates positions sees the velocity of half a period ago, which adds kd (or kv) times this lag times ddq; ddq
 and a constant get coefficients of their own.  Position noise enters the right-hand side, so the gains are found with instruments that
 have none: the reference and the torque the prior model needs along it (two-stage least squares).  Without recorded torque the prior
@@ -30,14 +32,16 @@ from inertica.experiment.loop import ControlLoop
 from inertica.preprocessing.edge import usual_cutoff
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
 from inertica.workflow.identify.inputs import LogLike, described, read_one
 from inertica.workflow.loop.loop_rows import Fitted, Signals, fitted
 
 POOR = 0.2
 """Relative residual above which a joint's law is none of those known."""
 
-INTEGRATES = 5.0
-"""Standard deviations by which ki must differ from zero on some joint before a law that integrates is taken unasked."""
+SHOWN = 5.0
+"""Standard deviations by which ki must differ from zero on some joint before a law that integrates is taken unasked, and kp on all
+before one with a model of the robot in it is: by itself that model explains the torque under whatever law."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class JointLoop:
         std: of the gains, for noise in the log that is correlated in time; not for a law of another form.
         wn: natural frequency in rad/s.
         zeta: damping.
-        residual: |tau - law| / |tau| after the filter.
+        residual: |tau - law| / |tau| after the filter; of a law that commands accelerations the same of what these are beyond the
+            reference's.
     """
 
     joint: str
@@ -72,6 +77,7 @@ class LoopFit:
         residuals: law -> relative residual over all joints, for every law that was tried.
         source: of the torque: recorded, or the prior model's.
         warnings: one sentence each.
+        model: values with which the controller computes, if it does.
     """
 
     law: str
@@ -80,12 +86,13 @@ class LoopFit:
     residuals: dict[str, float]
     source: str
     warnings: tuple[str, ...]
+    model: Parameters | None = None
 
     @property
     def loop(self) -> ControlLoop:
         usual = {name: np.full(len(self.joints), value) for name, value in LAWS[self.law].usual}
         gains = {name: np.array([j.gains[name] for j in self.joints]) for name in self.joints[0].gains}
-        return ControlLoop(self.law, self.rate, usual | gains)
+        return ControlLoop(self.law, self.rate, usual | gains, model=self.model)
 
     def card(self) -> dict[str, object]:
         """The `loop:` section of a robot card."""
@@ -108,7 +115,8 @@ def fit_loop(
         robot: catalog name, model file, card, or a description, with prior values.
         logs: files or logs, with measured position and reference; with torque if possible.
         rate: control rate in Hz; the rate of the logs when not given.
-        law: pd, cascade or cascade-pi; whichever fits better when not given, cascade-pi where the log shows its integral.
+        law: pd, cascade, cascade-pi or computed-torque; whichever fits better when not given, the last two where the log shows their
+            gains.
         cutoff: of the filter that all signals pass; twenty times the band of the motion, at most a fifth of the rate, by default.
         references: trajectories, one for all logs or one each; the logs' columns when not given.
 
@@ -125,6 +133,9 @@ def fit_loop(
     by_log = [references[min(k, len(references) - 1)] if references else None for k in range(len(logs))]
     parts = [Signals(description, log, cutoff or usual_cutoff(recorded), r) for log, r in zip(recorded, by_log, strict=True)]
     used = rate or float(np.mean([p.motion.rate for p in parts]))
+    if law is None and parts[0].source != "recorded":
+        # the model's own torque cannot tell whether the controller computes it
+        known = [name for name in known if not LAWS[name].commands_acceleration]
     fits = {name: [fitted(name, parts, j, used) for j in range(description.robot.n)] for name in ([law] if law else known)}
     size = np.linalg.norm(np.concatenate([p.tau[p.use] for p in parts]), axis=0)
     residuals = {
@@ -136,12 +147,15 @@ def fit_loop(
     joints = tuple(
         _joint(best, name, *fit, J[j]) for j, (name, fit) in enumerate(zip(recorded[0].joints, fits[best], strict=True))
     )
-    return LoopFit(best, used, joints, residuals, parts[0].source, _warnings(joints, rate, parts, residuals))
+    warnings = _warnings(joints, rate, parts, residuals)
+    return LoopFit(best, used, joints, residuals, parts[0].source, warnings, description.controller_values)
 
 
 def _shown(law: str, joints: Sequence[Fitted]) -> bool:
-    """Whether the log shows the integral of a law, if it has one: with ki = 0 it is another law, which fits as well."""
-    return not LAWS[law].integrated or any(values[2] > INTEGRATES * std[2] for values, std, _ in joints)
+    """Whether the log shows what sets a law apart: its integral, without which it is another law, or gains beside its model."""
+    if LAWS[law].commands_acceleration:
+        return all(values[0] > SHOWN * std[0] for values, std, _ in joints)
+    return not LAWS[law].integrated or any(values[2] > SHOWN * std[2] for values, std, _ in joints)
 
 
 def _joint(law: str, name: str, values: Array, std: Array, residual: float, J: float) -> JointLoop:
@@ -151,6 +165,7 @@ def _joint(law: str, name: str, values: Array, std: Array, residual: float, J: f
         gains[kind.integrated] = (float(values[2]), float(std[2]))
     first_gains = {k: g[0] for k, g in gains.items()}
     stiffness, damping = (float(x) for x in kind.stiffness_damping({k: np.asarray(v) for k, v in first_gains.items()}))
+    J = 1.0 if kind.commands_acceleration else J
     wn = float(np.sqrt(max(stiffness, 0.0) / J))
     zeta = damping / (2.0 * wn * J) if wn > 0.0 else float("nan")
     return JointLoop(name, first_gains, {k: g[1] for k, g in gains.items()}, wn, zeta, residual)

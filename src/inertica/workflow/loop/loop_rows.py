@@ -1,22 +1,26 @@
 """Regressions that find a control law in a log: signals through one filter, instruments without noise, one joint at a time.
 
-A law without memory is linear in its gains.  One that also integrates, tau = L + ki * integral of L + c, is linear in the gains of L
-and in ki times them; from that start Gauss-Newton steps keep the products together.  The constant c, one per log, is what the
-integral held at the first sample.
+What a law explains is the torque; of one that commands accelerations it is the acceleration that the controller's model makes of the
+torque, beyond that of the reference.  A law without memory is linear in its gains.  One that also integrates,
+tau = L + ki * integral of L + c, is linear in the gains of L and in ki times them; from that start Gauss-Newton steps keep the
+products together.  The constant c, one per log, is what the integral held at the first sample.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from scipy.signal import lfilter
 
 from inertica.arrays import Array
 from inertica.dynamics.engine import Engine
+from inertica.dynamics.equations import Equations, Vector, on_arrays
 from inertica.errors import InputError
 from inertica.estimators.covariance import correlation_time
 from inertica.excitation.trajectory import Trajectory
+from inertica.experiment.track import reference_samples
 from inertica.logs.log import Log
 from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.filters import Butterworth, Filter, differentiated
@@ -26,6 +30,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
+from inertica.scalars import Scalar
 from inertica.threads import one_thread
 
 Fitted = tuple[Array, Array, float]
@@ -52,6 +57,7 @@ class Signals:
             blank = {**log.signals, "tau": np.zeros(log.need("q").shape)}
             self.motion = prepare(Log.from_arrays(log.t, blank, log.joints, log.origin), recipe)
         engine, prior, m = Engine(description.layout, threads=1), description.prior, self.motion
+        self.model = description.controller_values
         chosen, dt = m.recipe.filter, m.dt
         qr = _reference(m, log, reference)
         dqr = differentiated(qr, dt)
@@ -62,12 +68,41 @@ class Signals:
         self.needed = self._low(chosen, needed)
         self.e, self.dqr = self._low(chosen, qr) - m.q, self._low(chosen, dqr)
         self.dq, self.ddq, self.qr = m.dq, m.ddq, qr
+        self.reference_rates = dqr, self._low(chosen, ddqr)
         instruments = (needed, differentiated(needed, dt), dqr, ddqr, differentiated(ddqr, dt))
         self.instruments = np.stack([self._low(chosen, x) for x in instruments], axis=2)
         self.use = ~m.mask
 
     def _low(self, chosen: Filter, x: Array) -> Array:
         return chosen.smoothed(np.array(x), self.motion.dt)
+
+    def explained(self, law: str) -> Array:
+        """(N, n) what a law must explain."""
+        return self._accelerations if LAWS[law].commands_acceleration else self.tau
+
+    @cached_property
+    def _accelerations(self) -> Array:
+        """(N, n) M^-1 (tau - h) less the reference's acceleration, by the controller's model; friction goes with the reference."""
+        model, (dqr, ddqr), still = self.model, self.reference_rates, np.zeros_like(self.dq)
+        equations = Equations(model.layout)
+        equations.require_linear("a model in the controller")
+
+        def bias(sliding: Array) -> Array:
+            def torques(q: Vector, dq: Vector, ddq: Vector, at: Vector) -> list[Scalar]:
+                return equations.inverse_dynamics(q, dq, ddq, list(model.values), list(model.shapes), sliding=at)
+
+            return np.stack(np.broadcast_arrays(*on_arrays(torques, self.motion.q, self.dq, still, sliding)), axis=1)
+
+        rigid = bias(still)
+        # friction jumps where the reference reverses, and passes the filter like the torque
+        h = rigid + self._low(self.motion.recipe.filter, bias(dqr) - rigid)
+        M = Engine(model.layout, threads=1).mass_matrix(self.motion.q, model)
+        try:
+            np.linalg.cholesky(M)
+        except np.linalg.LinAlgError as error:
+            reason = "by the values of the model some joint has no inertia; no controller computes torques with that"
+            raise InputError(reason) from error
+        return np.linalg.solve(M, (self.tau - h)[..., None])[..., 0] - ddqr
 
     def columns(self, law: str, j: int) -> Array:
         """(N, 3) position error, velocity (error), acceleration for the lag of the velocity."""
@@ -94,10 +129,7 @@ def _reference(motion: Motion, log: Log, trajectory: Trajectory | None) -> Array
     """(N, n) reference positions on the clock of the motion."""
     if trajectory is not None:
         return np.asarray(trajectory(motion.stamps).q)
-    qr = log.need("qr")
-    use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
-    if np.count_nonzero(use) < 4:
-        raise InputError(f"{log.origin} has fewer than four samples of the reference")
+    use, qr = reference_samples(log)
     return np.asarray(interpolant(log.running[use], qr[use], "cubic")(motion.t))
 
 
@@ -110,7 +142,7 @@ def fitted(law: str, parts: Sequence[Signals], j: int, rate: float) -> Fitted:
         j: 0-based joint.
         rate: of control, in Hz.
     """
-    y = np.concatenate([p.tau[p.use, j] for p in parts])
+    y = np.concatenate([p.explained(law)[p.use, j] for p in parts])
     if not LAWS[law].integrated:
         X = np.column_stack([np.concatenate([p.columns(law, j)[p.use] for p in parts]), np.ones(len(y))])
         Z = np.column_stack([np.concatenate([p.instruments[p.use, j] for p in parts]), np.ones(len(y))])

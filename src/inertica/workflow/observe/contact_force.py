@@ -43,14 +43,17 @@ class ContactPoint:
 def contact_point(robot: Robot, word: str, moment: bool) -> ContactPoint:
     """`LINK` or `LINK:x,y,z`: a joint's name or number, 1-based, whose link it is, and a point in its frame."""
     name, _, place = word.partition(":")
-    names = robot.joint_names
-    if name not in names and not (name.isdigit() and 1 <= int(name) <= robot.n):
+    names, numbers = robot.joint_names, [str(j + 1) for j in range(robot.n)]
+    if name not in (*names, *numbers):
         raise InputError(f"'{name}' is no joint; its link is named by one of {', '.join(names)} or 1 to {robot.n}")
     try:
         x, y, z = (float(part) for part in place.split(",")) if place else (0.0, 0.0, 0.0)
+        finite = bool(np.isfinite((x, y, z)).all())
     except ValueError:
-        raise InputError(f"a point of a link is LINK:x,y,z in m, not '{word}'") from None
-    return ContactPoint(names.index(name) if name in names else int(name) - 1, (x, y, z), moment)
+        finite = False
+    if not finite:
+        raise InputError(f"a point of a link is LINK:x,y,z in m, not '{word}'")
+    return ContactPoint(names.index(name) if name in names else numbers.index(name), (x, y, z), moment)
 
 
 def contact_force(robot: Robot, point: ContactPoint, q: Array, torque: Array, rms: Array) -> tuple[Array, Array]:

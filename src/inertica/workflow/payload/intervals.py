@@ -17,6 +17,7 @@ from inertica.arrays import Array
 from inertica.estimators.load import Load
 from inertica.workflow.decisions.intervals import BLOCKS, DISTRUSTED, widened_by_blocks
 from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.reasons import LoadWidening
 from inertica.workflow.payload.records import Records, Stated
 
 
@@ -112,9 +113,4 @@ def _moved(empty: Records | Stated, full: Records, load: Load) -> list[Array]:
 def _choice(parts: list[str], noise: Array, variance: Array, birge: float, reason: str) -> Choice:
     known = noise > 0.0
     median = float(np.median(np.sqrt(variance[known] / noise[known]))) if known.any() else 1.0
-    value = ", ".join(parts)
-    why = f"; no bias was corrected, since {reason}" if reason else ""
-    more = f"; the records differ {birge:.2f} times more than noise explains, which is in them" if birge > 1.0 else ""
-    return Choice(
-        "load intervals", value, f"{value}{why}; {median:.2f} times as wide as noise alone would make them (median){more}"
-    )
+    return Choice("load intervals", ", ".join(parts), LoadWidening(median, birge, reason))

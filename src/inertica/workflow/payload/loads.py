@@ -36,6 +36,7 @@ from inertica.robot.yamlfile import Item, read_yaml
 from inertica.threads import one_thread
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.inputs import described
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.run import LogLike
 from inertica.workflow.identify.settings import Settings
 from inertica.workflow.payload.drive_gains import DriveGains, gains_of, stated_gains
@@ -188,7 +189,7 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
         measured=values,
         labels=labels,
         moments=first_moments(values, C, body, open_directions, labels),
-        choices=(*robot.choices, fit.bandwidth, Choice("load intervals", "noise, blocks", done)),
+        choices=(*robot.choices, fit.bandwidth, Choice("load intervals", "noise, blocks", Words(done))),
         warnings=tuple(robot.warnings),
         residuals={},
         logs={"loaded": logs},

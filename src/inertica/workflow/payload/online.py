@@ -22,6 +22,7 @@ from inertica.robot.flange import Flange, flange
 from inertica.workflow.decisions.shared_bandwidth import fitted_bandwidth
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.inputs import described
+from inertica.workflow.identify.reasons import Words
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.start_values import PRIOR
 from inertica.workflow.payload.records import Stated
@@ -173,7 +174,7 @@ def _snapshot(time: float, online: OnlinePayload, result: Result, at: Flange, or
             covariance=estimate.covariance,
             measured=estimate.measured,
             labels=estimate.labels,
-            choices=(*choices, Choice("load intervals", "noise, the robot's own uncertainty", why)),
+            choices=(*choices, Choice("load intervals", "noise, the robot's own uncertainty", Words(why))),
             warnings=(),
             residuals={},
             logs={"loaded": (origin,)},

@@ -1,7 +1,7 @@
 // Identify: what is fixed, what is chosen and why; results side by side.
 
 import { PALETTE, plot } from "../charts.js";
-import { banner, h, heading, number, percent, post, residual, same, seconds, trying } from "../dom.js";
+import { banner, deleting, h, heading, number, percent, post, residual, same, seconds, sortable, trying } from "../dom.js";
 import { numberField, progress, select, textField, tick } from "../forms.js";
 
 const NAMES = { identification: "fitted", "hold-out": "left out" };
@@ -9,13 +9,16 @@ const NAMES = { identification: "fitted", "hold-out": "left out" };
 export function create(app) {
   const element = h("div");
   const running = progress(app, "identify", "run");
-  let view = null, curves = [];
+  let view = null, curves = [], picked = [], looked = null;
 
   function show(found) {
     view = found;
     curves = [];
+    picked = picked.filter((n) => view.results.some((r) => r.name === n));
+    const shown = view.results.find((r) => r.name === looked) ?? view.results[0];
+    looked = view.results.length && shown !== view.results[0] ? shown.name : null;
     const next = h("button.primary", { type: "button", disabled: !view.results.length, onclick: () => { location.hash = "trust"; } }, "Next: trust");
-    element.replaceChildren(...[heading("Identify", "From logs to parameters. Whatever is not stated is chosen on the data, with a reason.", next), form(), ...view.results.map(result), same(view)].filter(Boolean));
+    element.replaceChildren(...[heading("Identify", "From logs to parameters. Whatever is not stated is chosen on the data, with a reason.", next), form(), view.results.length ? runs() : null, shown ? result(shown) : null, same(view)].filter(Boolean));
   }
 
   function form() {
@@ -44,10 +47,50 @@ export function create(app) {
     return h("section.card", {}, h("h2", {}, "Run"), h("p.soft", {}, using), h("div.fields", {}, method, name), h("details", { open: Object.keys(s).length > 0 }, h("summary", {}, "State choices yourself"), h("div.fields", {}, friction, filter, cutoff, delay, velocity), laws, h("div.row", { style: "margin-bottom: 10px" }, quick, force)), h("div.row", {}, start), running);
   }
 
+  const fitted = (r) => r.residual.identification ?? null;
+  const left = (r) => { const rest = Object.entries(r.residual).filter(([k]) => k !== "identification").map(([, v]) => v).filter((v) => v !== null); return rest.length ? Math.max(...rest) : null; };
+
+  // all results in a table: two that are ticked are held against each other
+  function runs() {
+    const box = h("div");
+    const note = (r) => { const input = h("input.cell.left", { type: "text", value: r.note, placeholder: "note", "aria-label": `note on ${r.name}`, onchange: () => trying(() => post("identify/note", { result: r.name, note: input.value || " " })) }); return input; };
+    const choose = (r) => { const t = tick("", picked.includes(r.name), (on) => { picked = on ? [...picked.slice(-1), r.name] : picked.filter((n) => n !== r.name); show(view); }); t.input.setAttribute("aria-label", `compare ${r.name}`); return t; };
+    const columns = [
+      { title: "", cell: choose },
+      { title: "result", value: (r) => r.name, cell: (r) => h("button.quiet.small", { type: "button", "aria-pressed": String(r.name === (looked ?? view.results[0].name)), onclick: () => { looked = r.name; show(view); } }, r.name) },
+      { title: "made", value: (r) => r.made, cell: (r) => new Date(1000 * r.made).toLocaleString([], { dateStyle: "short", timeStyle: "short" }) },
+      { title: "verdict", value: (r) => ["good", "doubtful", "bad"].indexOf(r.verdict?.level), cell: (r) => (r.verdict ? h("span.tag", { class: { good: "fine", doubtful: "warning", bad: "problem" }[r.verdict.level] }, r.verdict.level) : "–") },
+      { title: "fitted", num: true, value: fitted, cell: (r) => residual(fitted(r)) },
+      { title: "not fitted", num: true, value: left, cell: (r) => residual(left(r)) },
+      { title: "determined", num: true, value: (r) => r.labels.determined ?? 0, cell: (r) => r.labels.determined ?? 0 },
+      { title: "method", value: (r) => r.method, cell: (r) => r.method },
+      { title: "note", value: (r) => r.note, cell: note },
+      { title: "", num: true, cell: (r) => deleting("Delete", r.name, () => post("identify/remove", { result: r.name })) },
+    ];
+    const start = h("button.small", { type: "button", id: "compare", disabled: picked.length !== 2, onclick: () => trying(() => compare(box), start) }, "Compare the two that are ticked");
+    const table = sortable("Results", columns, view.results);
+    table.id = "runs";
+    return h("section.card", {}, h("h2", {}, "Results", view.results.length > 1 ? start : null), h("p.small.soft", {}, "Part of the torque that the model misses, on data that were fitted and on data that were not."), table, box);
+  }
+
+  async function compare(box) {
+    const [a, b] = picked.map((n) => view.results.find((r) => r.name === n)).sort((x, y) => x.made - y.made);
+    const found = await post("identify/compare", { first: a.name, second: b.name });
+    const change = (x, y) => (x === null || y === null ? "–" : `${y > x ? "+" : ""}${(100 * (y - x)).toFixed(2)} %`);
+    const summary = [["not fitted", residual(left(a)), residual(left(b)), change(left(a), left(b))], ["fitted", residual(fitted(a)), residual(fitted(b)), change(fitted(a), fitted(b))], ["method", a.method, b.method, a.method === b.method ? "same" : "other"],
+      ["logs", Object.values(a.logs).flat().join(", "), Object.values(b.logs).flat().join(", "), JSON.stringify(a.logs) === JSON.stringify(b.logs) ? "same" : "other"]];
+    const rows = [...summary, ...found.choices.map((c) => [c.subject, c.first || "–", c.second || "–", "other"])];
+    const sigma = (d) => (d.std > 0 ? Math.abs(d.first - d.second) / d.std : null);
+    const columns = [{ title: "base parameter", value: (d) => d.name, cell: (d) => h("code", {}, d.name) }, { title: a.name, num: true, value: (d) => d.first, cell: (d) => number(d.first) }, { title: b.name, num: true, value: (d) => d.second, cell: (d) => number(d.second) },
+      { title: "difference", num: true, value: (d) => d.second - d.first, cell: (d) => number(d.second - d.first, 3) }, { title: "in standard deviations", num: true, value: sigma, cell: (d) => number(sigma(d), 3) }, { title: "", cell: (d) => (d.differs ? h("span.tag.warning", {}, "differs") : "") }];
+    box.replaceChildren(h("div.scroll", { style: "margin: 12px 0", tabIndex: 0, role: "region", "aria-label": "what is different" }, h("table", { id: "differences" }, h("thead", {}, h("tr", {}, ["what", a.name, b.name, "change"].map((w) => h("th", { scope: "col" }, w)))), h("tbody", {}, rows.map(([what, ...cells]) => h("tr", {}, h("th", { scope: "row" }, what), cells.map((c) => h("td.small", {}, c))))))),
+      h("p", {}, found.sentence), sortable("Differences", columns, found.differences));
+  }
+
   function result(r) {
     const verdict = r.verdict;
     const facts = [["method", r.method], ["base parameters", r.base_count], ["condition number", number(r.condition, 3)], ...Object.entries(r.residual).map(([k, v]) => [`torque missed, ${NAMES[k] ?? k}`, residual(v)]), ...Object.entries(r.labels).map(([k, v]) => [k, v]), ["time", seconds(Object.values(r.time).reduce((a, b) => a + b, 0))]];
-    return h("section.card", {}, h("h2", {}, r.name, h("span.row", {}, h("button.small", { type: "button", onclick: (e) => trying(async () => { await post("trust/select", { result: r.name }); location.hash = "trust"; }, e.target) }, "Look at it"), h("button.quiet.small", { type: "button", onclick: (e) => confirm(`Delete ${r.name}?`) && trying(() => post("identify/remove", { result: r.name }), e.target) }, "Delete"))),
+    return h("section.card", {}, h("h2", {}, r.name, h("span.row", {}, h("button.small", { type: "button", onclick: (e) => trying(async () => { await post("trust/select", { result: r.name }); location.hash = "trust"; }, e.target) }, "Look at it"))),
       verdict ? h("div.banner", { class: verdict.level }, ...banner(verdict)) : null,
       h("div.facts", { style: "margin-bottom: 10px" }, facts.map(([k, v]) => h("span", {}, h("span.soft", {}, `${k} `), h("b", {}, String(v))))),
       h("details.choices", { ontoggle: (e) => e.target.open && drawCurves(e.target) }, h("summary", {}, `${r.choices.length} choices and their reasons`), h("ul.list", {}, r.choices.map((c) => h("li", {}, h("b", {}, `${c.subject}: `), h("span.tag", { class: c.automatic ? "note" : "fine" }, c.automatic ? "chosen" : "stated"), ` ${c.sentence}`, scores(c))))),

@@ -5,6 +5,8 @@ import { h, heading, number, percent, post, same, sortable, toast, trying } from
 import { cellForm } from "../cell.js";
 import { numberField, optionFields, progress, select } from "../forms.js";
 
+export const staged = true;
+
 export function create(app) {
   const element = h("div");
   const designing = progress(app, "motion", "design"), rehearsing = progress(app, "motion", "rehearse");
@@ -43,7 +45,7 @@ export function create(app) {
       h("a", { href: `/files/${found.file}`, download: "" }).click();
     }, e.target) }, words);
     motions.rows = rows;
-    return h("section.card", {}, h("h2", {}, "On the robot"), h("div.row", { style: "align-items: end" }, list, rate, take("csv", "Samples, CSV"), take("ros2", "ROS 2"), take("yaml", "YAML"),
+    return h("section.card", {}, h("h2", {}, "On the robot"), h("div.row", { style: "align-items: end" }, list, rate, take("csv", "Samples, CSV"), take("ros2", "ROS 2"), take("player", "Script for ROS 2"), take("yaml", "YAML"),
       h("button.quiet", { type: "button", onclick: (e) => trying(() => post("motion/remove", { trajectory: selected }), e.target) }, "Delete")), rows);
   }
 

@@ -1,10 +1,13 @@
 // Robot: load a model, look at it, see whether it can be real, write the options of its card.
 
-import { dropZone, h, heading, number, post, same, sortable, toast, trying, unit } from "../dom.js";
+import { deleting, dropZone, h, heading, number, post, same, sortable, toast, trying, unit } from "../dom.js";
 import { numberField, select, textField, tick } from "../forms.js";
 
-const MODELS = ".urdf,.xml,.mjcf,.yaml,.yml,.stl,.obj,.dae";
+const MESHES = [".stl", ".obj", ".dae"];
+const present = (values) => Object.fromEntries(Object.entries(values).filter(([, v]) => v !== null && v !== undefined));
 const angle = (value, joint) => (value === null ? "–" : joint.kind === "prismatic" ? `${number(1000 * value)} mm` : `${number((180 / Math.PI) * value)}°`);
+
+export const staged = true;
 
 export function create(app) {
   const element = h("div");
@@ -15,7 +18,7 @@ export function create(app) {
     parts.push(load(view));
     if (view.loaded) {
       const check = h("div");
-      parts.push(check, joints(view), prior(view), card(view));
+      parts.push(check, card(view), prior(view));
       if (view.check) showCheck(check, view.check, view);
       else {
         check.replaceChildren(h("p.soft", {}, "Checking whether every link could exist …"));
@@ -34,12 +37,16 @@ export function create(app) {
     const button = h("button.primary", { type: "button", onclick: () => field.input.value && choose(field.input.value, button) }, "Load");
     field.input.id = "robot-choice";
     button.id = "robot-load";
-    const drop = dropZone("Drop a URDF, MJCF, DH YAML or card here, with its meshes.", "model", MODELS, async (found) => {
-      if (/\.(urdf|xml|mjcf|ya?ml)$/i.test(found.file)) await choose(found.file);
+    const drop = dropZone("Drop a URDF, MJCF, SDFormat or DH YAML file or a card here, with its meshes.", "model", [...view.suffixes, ...MESHES].join(), async (found) => {
+      if (view.suffixes.some((suffix) => found.file.toLowerCase().endsWith(suffix))) await choose(found.file);
     });
     const title = view.loaded ? `${view.name}: ${view.joints.length} joints` : "Load a robot";
     const about = view.loaded ? h("p.soft.small", {}, `${view.format.toUpperCase()} from ${view.file}; values: ${view.origin}. `, ...view.notes.map((n) => `${n}. `)) : null;
-    return h("section.card", {}, h("h2", {}, title), about, h("div.row", { style: "align-items: end; margin-bottom: 12px" }, h("div", { style: "min-width: 260px" }, field), button), drop);
+    const spare = view.dropped.filter((n) => n !== view.model);
+    const files = spare.length ? h("details", { style: "margin-top: 10px" }, h("summary", {}, `${spare.length} other file${spare.length > 1 ? "s" : ""} of the project`), h("ul.list", {}, spare.map((n) => h("li", {}, h("code", {}, n), " ", deleting("Delete", n, () => post("robot/remove", { file: n })))))) : null;
+    const missing = view.loaded && view.missing.length ? h("div.banner.doubtful", { id: "missing-meshes", style: "margin: 0 0 12px" }, h("h2", {}, `${view.missing.length} mesh${view.missing.length > 1 ? "es are" : " is"} not there`), h("p", {}, "Links without their meshes are drawn as capsules; masses, inertias and all results are the same. Drop the meshes below to see them."),
+      h("details", {}, h("summary", {}, "which"), h("ul", {}, view.missing.map((n) => h("li", {}, h("code", {}, n)))))) : null;
+    return h("section.card", {}, h("h2", {}, title), about, missing, h("div.row", { style: "align-items: end; margin-bottom: 12px" }, h("div", { style: "min-width: 260px" }, field), button), drop, files);
   }
 
   function showCheck(box, found, view) {
@@ -53,13 +60,34 @@ export function create(app) {
       found.consistent ? null : h("div.row", {}, mend, h("span.small.soft", {}, "Identification keeps links possible whatever the model says."))));
   }
 
-  function joints(view) {
+  // one row for each joint: what the model says, and fields for what a user knows better
+  function grid(view) {
+    const stated = view.card, listed = (values, k) => (Array.isArray(values) ? values[k] : values) ?? "";
     const columns = [
-      { title: "joint", cell: (j) => j.name }, { title: "type", cell: (j) => j.kind }, { title: "carries", cell: (j) => j.link },
-      { title: "from", num: true, cell: (j) => angle(j.lower, j) }, { title: "to", num: true, cell: (j) => angle(j.upper, j) },
-      { title: "velocity", num: true, cell: (j) => (j.velocity === null ? "–" : `${number(j.velocity)} ${j.unit}/s`) }, { title: "effort", num: true, cell: (j) => (j.torque === null ? "–" : `${number(j.torque)} ${j.effort}`) },
+      ["velocity", (j) => `${j.unit}/s`, (k) => listed(stated.limits?.velocity, k), (j) => j.velocity, "velocity limit"],
+      ["torque", (j) => j.effort, (k) => listed(stated.limits?.torque, k), (j) => j.torque, "torque limit"],
+      ["gain", (j) => `${j.effort} per A`, (k) => listed(stated.torque?.gain, k), () => null, "current gain"],
+      ["kp", (j) => `${j.effort}/${j.unit}`, (k) => listed(stated.loop?.kp, k), (j, k) => view.loop?.kp?.[k], "loop gain kp"],
+      ["kd", (j) => `${j.effort} s/${j.unit}`, (k) => listed(stated.loop?.kd, k), (j, k) => view.loop?.kd?.[k], "loop gain kd"],
     ];
-    return h("section.card", {}, h("h2", {}, "Joints and limits"), sortable("Joints and limits", columns, view.joints, { row: (j) => ({ onmouseenter: () => app.viewer.highlight(view.joints.indexOf(j)), onmouseleave: () => app.viewer.highlight(-1) }) }));
+    const given = Object.fromEntries(columns.map(([key, , , known]) => [key, view.joints.map((j, k) => known(j, k) ?? null)]));
+    const fields = Object.fromEntries(columns.map(([key, , value, , words]) => [key, view.joints.map((j, k) => h("input.cell", {
+      inputMode: "decimal", value: String(value(k)), placeholder: given[key][k] === null ? "" : number(given[key][k]), id: `${key}-${k + 1}`, "aria-label": `${words} of ${j.name}`,
+    }))]));
+    const units = (of) => [...new Set(view.joints.map(of))].join(", ");
+    const table = h("div.scroll", { tabIndex: 0, role: "region", "aria-label": "Joints", style: "margin-bottom: 12px" }, h("table.grid", { id: "joints" }, h("caption", { hidden: true }, "Joints with limits and gains"),
+      h("thead", {}, h("tr", {}, ["joint", "range"].map((w) => h("th", { scope: "col" }, w)), columns.map(([key, of, , , words]) => h("th", { scope: "col", title: words }, { velocity: "velocity", torque: "torque limit", gain: "current", kp: "kp", kd: "kd" }[key], h("div.unit", {}, units(of)))))),
+      h("tbody", {}, view.joints.map((j, k) => h("tr", { onmouseenter: () => app.viewer.highlight(k), onmouseleave: () => app.viewer.highlight(-1) }, h("th", { scope: "row", title: `${j.kind}, carries ${j.link}` }, j.name), h("td.num", {}, `${angle(j.lower, j)} to ${angle(j.upper, j)}`), columns.map(([key]) => h("td", {}, fields[key][k])))))));
+    // the numbers of a column: null when it is empty; a sentence when only some are there
+    const read = (key) => {
+      const texts = fields[key].map((f) => f.value.trim().replace(",", "."));
+      if (texts.every((t) => t === "")) return null;
+      const values = texts.map((t, k) => (t === "" ? given[key][k] ?? NaN : Number(t)));
+      const wrong = values.findIndex((v) => !Number.isFinite(v));
+      if (wrong >= 0) { fields[key][wrong].focus(); throw new Error(`${columns.find(([c]) => c === key)[4]} of ${view.joints[wrong].name}: ${texts[wrong] === "" ? "a number for every joint, or for none" : `'${texts[wrong]}' is no number`}`); }
+      return values;
+    };
+    return { table, read };
   }
 
   function prior(view) {
@@ -90,15 +118,12 @@ export function create(app) {
     const payload = select("Payload", [["", "none"], ...view.joints.map((j, k) => [String(k + 1), `on ${j.link}`])], String(stated.payload?.link ?? ""));
     const place = textField("Payload frame x, y, z (m)", (stated.payload?.position ?? [0, 0, 0]).join(", "));
     const coupling = textField("Couplings, as 6: 5 6 (motor: joints)", (stated.coupling ?? []).map((c) => `${c.motor}: ${c.joints.join(" ")}`).join("; "), { placeholder: "none" });
-    const gains = textField("Currents: torque per ampere (N m/A), one per joint", (stated.torque?.gain ?? []).join(", "), { placeholder: "logs hold torque", wide: true });
-    const listed = (values) => (Array.isArray(values) ? values.join(", ") : values ?? "");
-    const speed = textField("Velocity limits (rad/s, m/s), one per joint", listed(stated.limits?.velocity), { placeholder: "as the model says", wide: true });
-    const effort = textField("Torque limits (N m, N), one per joint", listed(stated.limits?.torque), { placeholder: "as the model says", wide: true });
-    const kp = textField("Loop: gains kp", listed(stated.loop?.kp), { placeholder: view.loop ? "as the model says" : "not known" }), kd = textField("Loop: gains kd", listed(stated.loop?.kd)), rate = numberField("Loop: rate (Hz)", stated.loop?.rate);
+    const joints = grid(view);
+    const rate = numberField("Rate of the control loop (Hz)", stated.loop?.rate, { placeholder: view.loop?.rate ? number(view.loop.rate) : "not known" });
     const numbers = (text) => text.split(/[\s,]+/).filter(Boolean).map(Number);
     const limits = (velocity, torque) => {
       const out = { ...(stated.limits ?? {}) };
-      for (const [key, text] of [["velocity", velocity], ["torque", torque]]) { if (text.trim()) out[key] = numbers(text); else delete out[key]; }
+      for (const [key, values] of [["velocity", velocity], ["torque", torque]]) { if (values) out[key] = values; else delete out[key]; }
       return Object.keys(out).length ? out : null;
     };
     const read = () => {
@@ -110,9 +135,9 @@ export function create(app) {
         gravity: gravity.input.value === "vector" ? numbers(gravityBox.input.value) : gravity.input.value === "auto" ? "auto" : null,
         payload: payload.input.value ? { ...(stated.payload ?? {}), link: Number(payload.input.value), position: numbers(place.input.value) } : null,
         coupling: pairs.length ? pairs.map(([m, js]) => ({ motor: Number(m), joints: numbers(js) })) : null,
-        limits: limits(speed.input.value, effort.input.value),
-        loop: kp.input.value.trim() ? { ...(stated.loop ?? {}), law: stated.loop?.law ?? "pd", kp: numbers(kp.input.value), kd: numbers(kd.input.value), rate: rate.number } : null,
-        torque: gains.input.value.trim() ? { ...(stated.torque ?? {}), from: "current", gain: numbers(gains.input.value) } : null,
+        limits: limits(joints.read("velocity"), joints.read("torque")),
+        loop: joints.read("kp") || rate.number !== null ? { law: "pd", ...present(view.loop ?? {}), ...(stated.loop ?? {}), ...present({ kp: joints.read("kp"), kd: joints.read("kd"), rate: rate.number }) } : null,
+        torque: joints.read("gain") ? { ...(stated.torque ?? {}), from: "current", gain: joints.read("gain") } : null,
       };
     };
     const before = read();
@@ -120,11 +145,12 @@ export function create(app) {
       // only what was changed here: a card can say more than this form shows
       const options = Object.fromEntries(Object.entries(read()).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key])));
       await post("robot/card", { options });
-      toast("card.yaml is written");
-    }, save) }, "Write card.yaml");
+      toast("saved with the robot");
+    }, save) }, "Save");
     save.id = "write-card";
-    return h("section.card", {}, h("h2", {}, "What the robot has", save), h("div.fields", {}, mode, armature, gravity, gravityBox, payload, place, coupling, gains, speed, effort, kp, kd, rate), box,
-      h("details", {}, h("summary", {}, "card.yaml"), h("pre", { tabIndex: 0, "aria-label": "card.yaml" }, view.card_text)));
+    return h("section.card", {}, h("h2", {}, "What the robot has", save), joints.table, h("p.small.soft", {}, "Grey numbers are the model's; type over what you know better. A current column is for logs that hold motor currents and no torques."),
+      h("div.fields", {}, mode, armature, gravity, gravityBox, payload, place, coupling, rate), box,
+      h("details", {}, h("summary", {}, "What is saved, as a file (card.yaml)"), h("pre", { tabIndex: 0, "aria-label": "card.yaml" }, view.card_text)));
   }
 
   return { element, show, leave: () => app.viewer.highlight(-1) };

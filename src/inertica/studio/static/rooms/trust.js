@@ -4,6 +4,8 @@ import { Charts, plot } from "../charts.js";
 import { banner, h, heading, number, post, same, series, sortable, trying, unit } from "../dom.js";
 import { progress, select, tick } from "../forms.js";
 
+export const staged = true;
+
 export function create(app) {
   const element = h("div");
   const preparing = progress(app, "trust", "prepare");
@@ -19,7 +21,7 @@ export function create(app) {
     const s = view.summary;
     element.replaceChildren(...[heading("Trust", "Which values are known and how well, and how the model predicts.", choose, report, next),
       s ? h("section.banner", { class: s.verdict.level }, ...banner(s.verdict)) : prepare(),
-      map(), s?.logs.length ? torque() : null, s?.friction.length ? frictionCard() : null, table(), base(), view.results.length > 1 ? compare() : null, same(view)].filter(Boolean));
+      map(), s?.logs.length ? torque() : null, s?.friction.length ? frictionCard() : null, table(), base(), same(view)].filter(Boolean));
     if (s) {
       app.viewer.bodies(s.before, s.after);
       if (s.logs.length) { drawTorque(); poses(); }
@@ -39,8 +41,9 @@ export function create(app) {
     const by = Object.fromEntries(view.parameters.map((p) => [p.name, p]));
     const cell = (name) => { if (!name) return h("td"); const l = label(by[name].label); return h("td", { style: `background: ${l.fill}; color: ${l.ink}`, title: `${name} = ${number(by[name].value)} ${unit(by[name].unit)}: ${l.word}` }, l.letter); };
     const used = view.labels.filter((l) => view.parameters.some((p) => p.label === l.word));
-    return h("section.card", {}, h("h2", {}, "What is known"), h("div.scroll", { tabIndex: 0, role: "region", "aria-label": "map of trust", style: "border: 0" }, h("table.map", {}, h("caption", { hidden: true }, "links as rows, parameters as columns"), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "link"), kinds.map((k) => h("th", { scope: "col" }, k)))),
+    return h("section.card", {}, h("h2", {}, "What is known"), h("div.scroll", { tabIndex: 0, role: "region", "aria-label": "map of trust", style: "border: 0" }, h("table.map", {}, h("caption", { hidden: true }, "links as rows, parameters as columns"), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "link"), kinds.map((k) => h("th", { scope: "col" }, h("abbr", { title: view.symbols[k] }, k))))),
       h("tbody", {}, view.cells.map((row, j) => h("tr", { onmouseenter: () => app.viewer.highlight(j), onmouseleave: () => app.viewer.highlight(-1) }, h("th", { scope: "row" }, view.joints[j].link), kinds.map((k) => cell(row[k]))))))),
+      h("details", { style: "margin-top: 8px" }, h("summary", { className: "small" }, "What the symbols stand for"), h("div.key", {}, kinds.map((k) => h("span", {}, h("b", {}, k), ` ${view.symbols[k]}`)))),
       h("div.key", {}, used.map((l) => h("span", { title: l.says }, h("i", { style: `background: ${l.fill}; color: ${l.ink}` }, l.letter), `${l.word}: ${l.says}`))));
   }
 
@@ -74,14 +77,16 @@ export function create(app) {
 
   function frictionCard() {
     friction = h("div", { style: "display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 8px" });
-    return h("section.card", {}, h("h2", {}, "Friction over velocity"), h("p.small.soft", {}, "Points: what the rest of the model leaves of the measured torque. Line: the identified law."), friction);
+    return h("section.card", {}, h("h2", {}, "Friction over velocity"), h("p.small.soft", {}, "Points: what the rest of the model leaves of the measured torque. Line: the identified law; grey lines: its least and largest, where it grows with what rests on the joint."), friction);
   }
 
   function drawFriction() {
     friction.replaceChildren(...view.summary.friction.map(() => h("div.chart")));
     view.summary.friction.forEach((f, j) => {
-      const rows = [...f.dq.map((x, k) => [x, f.law[k], null]), ...f.speed.map((x, k) => [x, null, f.torque[k]])].sort((a, b) => a[0] - b[0]);
-      plot(friction.children[j], { x: rows.map((r) => r[0]), lines: [{ label: "data", colour: "residual", values: rows.map((r) => r[2]), points: true }, { label: "law", colour: "predicted", values: rows.map((r) => r[1]) }], title: `${view.joints[j].name} (${view.joints[j].effort})`, xLabel: `${view.joints[j].unit}/s`, height: 170 });
+      const ends = f.low ? [["least load", f.low], ["largest load", f.high]] : [];  // of a joint whose friction grows with what rests on it
+      const none = ends.map(() => null);
+      const rows = [...f.dq.map((x, k) => [x, f.law[k], null, ...ends.map(([, y]) => y[k])]), ...f.speed.map((x, k) => [x, null, f.torque[k], ...none])].sort((a, b) => a[0] - b[0]);
+      plot(friction.children[j], { x: rows.map((r) => r[0]), lines: [{ label: "data", colour: "residual", values: rows.map((r) => r[2]), points: true }, ...ends.map(([label], k) => ({ label, colour: "soft", values: rows.map((r) => r[3 + k]) })), { label: "law", colour: "predicted", values: rows.map((r) => r[1]) }], title: `${view.joints[j].name} (${view.joints[j].effort})`, xLabel: `${view.joints[j].unit}/s`, height: 170 });
     });
   }
 
@@ -95,7 +100,7 @@ export function create(app) {
       label: (c) => ({ value: (p) => view.labels.findIndex((l) => l.word === p[c.name]), cell: (p) => h("span.tag", { style: `background: ${label(p[c.name]).fill}; color: ${label(p[c.name]).ink}; border-color: var(--rule)` }, p[c.name]) }),
       text: (c) => ({ cell: (p) => (c.name === "name" ? h("code", {}, p.name) : p[c.name]) }),
     };
-    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, value: (p) => p[c.name], ...kinds[c.kind](c) }));
+    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, wide: c.wide ? "wide" : c.name === "link" ? "wider" : null, value: (p) => p[c.name], ...kinds[c.kind](c) }));
     const rows = sortable("Standard parameters", columns, view.parameters, { row: (p) => ({ onmouseenter: () => p.index !== null && app.viewer.highlight(p.index), onmouseleave: () => app.viewer.highlight(-1) }) });
     rows.id = "parameters";
     const search = h("input", { type: "search", placeholder: "as in: Fv determined", "aria-label": "filter parameters", oninput: () => { const words = search.value.toLowerCase().split(/\s+/).filter(Boolean); rows.filter((p) => words.every((w) => `${p.name} ${p.link} ${p.label}`.toLowerCase().includes(w))); } });
@@ -105,18 +110,6 @@ export function create(app) {
   function base() {
     const columns = [{ title: "name", value: (b) => b.name, cell: (b) => h("code", {}, b.name) }, { title: "value", num: true, value: (b) => b.value, cell: (b) => number(b.value) }, { title: "± 95 %", num: true, value: (b) => b.std, cell: (b) => (b.std === null ? "–" : number(1.96 * b.std, 3)) }, { title: "consists of", cell: (b) => h("code", {}, b.relation) }];
     return h("details.card", {}, h("summary", {}, `${view.base.length} base parameters: the combinations that torque depends on`), sortable("Base parameters", columns, view.base));
-  }
-
-  function compare() {
-    const others = view.results.filter((r) => r !== view.selected);
-    const box = h("div");
-    const other = select("Compare with", others, others.at(-1));
-    const run = h("button", { type: "button", onclick: () => trying(async () => {
-      const found = await post("trust/compare", { first: view.selected, second: other.input.value });
-      const columns = [{ title: "base parameter", value: (d) => d.name, cell: (d) => h("code", {}, d.name) }, { title: view.selected, num: true, value: (d) => d.first, cell: (d) => number(d.first) }, { title: other.input.value, num: true, value: (d) => d.second, cell: (d) => number(d.second) }, { title: "difference in std", num: true, value: (d) => Math.abs(d.first - d.second) / d.std, cell: (d) => number(Math.abs(d.first - d.second) / d.std, 3) }, { title: "", value: (d) => String(d.differs), cell: (d) => (d.differs ? h("span.tag.warning", {}, "differs") : "") }];
-      box.replaceChildren(h("p", { style: "margin-top: 10px" }, found.sentence), sortable("Differences", columns, found.differences));
-    }, run) }, "Test whether they differ");
-    return h("section.card", {}, h("h2", {}, "Two results"), h("div.row", { style: "align-items: end" }, other, run), box);
   }
 
   return { element, show, news: () => preparing.news(), leave: () => { charts.clear(); app.viewer.highlight(-1); }, theme: () => view?.summary && (drawTorque(), drawFriction()) };

@@ -14,7 +14,7 @@ LONGEST = 4000
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """Values by name; a wrong type is refused with status 400."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -53,8 +53,8 @@ class Asked:
     def numbers(self, key: str, count: int) -> list[float]:
         """So many finite numbers."""
         value = self.values.get(key)
-        there = isinstance(value, (list, tuple)) and len(value) == count
-        if not there or not all(
+        right_length = isinstance(value, (list, tuple)) and len(value) == count
+        if not right_length or not all(
             isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x) for x in value or ()
         ):
             raise Refused(f"'{key}' should be {count} number{'s' if count > 1 else ''}", 400)
