@@ -121,9 +121,9 @@ class Extended:
     @cached_property
     def lower(self) -> Array:
         """(b,) bounds on the friction of predictions: what drives a joint at the speeds of these data may do anything at others."""
-        own = {p.name for term in friction_terms(self.wider.base.layout.terms) for p in term.parameters}
+        of_friction = {p.name for term in friction_terms(self.wider.base.layout.terms) for p in term.parameters}
         parameters = [self.wider.base.layout.parameters[k] for k in self.wider.base.retained]
-        return np.array([p.lower if p.name in own else -np.inf for p in parameters])
+        return np.array([p.lower if p.name in of_friction else -np.inf for p in parameters])
 
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
