@@ -90,6 +90,12 @@ def test_a_drag_zooms_all_joints_of_a_log_and_a_double_click_shows_all_again(pag
     scale = 6.0 / (width * 400 / 460)  # the log is 6 s long
     assert low == pytest.approx(50 * scale, abs=0.05) and high == pytest.approx(150 * scale, abs=0.05)
     assert len(set(shown(page))) == 1 and page.run("document.querySelector('svg[data-link=log2]').dataset.shown") is None
+    cursors = page.run("[...document.querySelectorAll('svg[data-link=log1]')].map(s => [s.parentElement.querySelector('.readout')"
+                       ".textContent, Number(s.querySelector('.mark').getAttribute('x'))])")  # fmt: skip
+    at = low + (high - low) * 150 / (width * 400 / 460)  # where the pointer is now, in every joint, without a further move
+    for words, place in cursors:
+        assert float(words.removeprefix(" at ").split(":")[0]) == pytest.approx(at, abs=0.02)
+        assert place == pytest.approx(cursors[0][1])
     assert page.run("document.querySelector('svg[data-link=log1] path.c-predicted').getAttribute('d')") != before
     page.click(left + width / 2, top + height / 3, count=2)
     assert [list(map(float, s.split())) for s in shown(page)] == [pytest.approx(list(map(float, s.split()))) for s in home]

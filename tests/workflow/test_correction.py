@@ -83,13 +83,13 @@ def test_its_limits_are_least_squares_and_nothing() -> None:
     assert np.linalg.norm(system.R @ most) < 1e-9 * np.linalg.norm(system.z)
 
 
-def test_friction_brakes_with_it() -> None:
+def test_viscous_friction_brakes_with_it() -> None:
     """A joint whose friction falls with speed: its viscous part would be negative, and drive the joint where it moves faster."""
     problem = problem_of(truth(impossible=True))
     system = problem.observations.stacked(1.0 / problem.observations.sigmas)
     data = Extended.of(problem, problem.base.layout)
     beta, free = np.asarray(problem.base.beta(problem.prior.values)), np.isfinite(data.lower)
-    assert {problem.base.layout.names[k][:2] for k in problem.base.retained[free]} == {"Fv", "Fc"}
+    assert {problem.base.layout.names[k][:2] for k in problem.base.retained[free]} == {"Fv"}
     pulled = replace(system, z=system.z - system.R[:, free] @ np.full(np.count_nonzero(free), 50.0))
     without, held = (correction(pulled, beta, data.anywhere, [1e-3], lower)[0] for lower in (None, data.lower))
     assert np.all((beta + without)[free] < 0.0) and np.all((beta + held)[free] > -1e-9)

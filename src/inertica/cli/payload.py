@@ -31,6 +31,7 @@ from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
 from inertica.logs.lines import blocks
+from inertica.logs.wrench import PARTS
 from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
 from inertica.robot.description import Description
@@ -38,8 +39,8 @@ from inertica.robot.flange import name_or_pose
 from inertica.robot.load import load
 from inertica.workflow.identify.result import Result
 from inertica.workflow.payload.online import LoadSnapshot, payload_while_moving
-from inertica.workflow.payload.payload import payload
-from inertica.workflow.payload.result import ORDER, UNITS, Payload
+from inertica.workflow.payload.payload import SENSORS, payload
+from inertica.workflow.payload.result import BIAS_UNITS, ORDER, UNITS, Payload
 from inertica.workflow.watch import log_blocks
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ inertica payload --robot-from result/ --loaded gripper.csv.gz --json
 inertica payload arm.urdf --unloaded empty.csv@2:50 --loaded full.csv@3:53 --flange tool0
 inertica payload --robot-from result/ --loaded gripper.csv.gz --online --speed 1
 robot-driver --csv | inertica payload --robot-from result/ --loaded - --online --json
+inertica payload card.yaml --sensor wrench-static --loaded poses.csv --flange ft_frame -o load/
 inertica payload card.yaml --unloaded a.csv b.csv --loaded c.csv --flange=0,0,0.107,0,0,-0.785
 """
 
@@ -66,6 +68,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--unloaded", metavar="LOG", nargs="+", default=[], help="logs without the load; FILE@t0:t1 takes a slice"
     )
     parser.add_argument("--loaded", metavar="LOG", nargs="+", default=[], help="logs with the load")
+    parser.add_argument(
+        "--sensor", choices=SENSORS, default=SENSORS[0],
+        help="what the load is found by: torques of the joints, or a force-torque sensor at --flange (columns wrench_fx ...), "
+        "which needs no logs without the load and whose bias is found, too; wrench-static takes every sample for one at rest",
+    )  # fmt: skip
     parser.add_argument("--robot-from", metavar="RESULT", help="result of the robot without load, instead of --unloaded")
     add_flange(parser)
     parser.add_argument(
@@ -93,7 +100,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     with progress_line() as say:
         result = payload(
             robot_of(arguments), unloaded=arguments.unloaded, loaded=arguments.loaded, robot_from=arguments.robot_from,
-            frame=frame(arguments.flange), settings=settings(arguments), progress=say,
+            frame=frame(arguments.flange), sensor=arguments.sensor, settings=settings(arguments), progress=say,
         )  # fmt: skip
     files = result.save(arguments.output) if arguments.output is not None else ()
     for sentence in result.warnings:
@@ -194,6 +201,10 @@ def text(result: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableTy
         f"XY XZ YZ {numbers([body.inertia[0, 1], body.inertia[0, 2], body.inertia[1, 2]])} kg m^2\n"
     )
     yield _parameters(result)
+    if result.bias is not None:
+        each = zip(PARTS, result.bias.values, result.bias.intervals, BIAS_UNITS, strict=True)
+        rows = [[part, number(tidy(value)), span(*ends), unit] for part, value, ends, unit in each]
+        yield table("bias of the sensor", ("channel", "value", "95 % interval", "unit"), rows, right=("value", "95 % interval"))
     if result.residuals:
         yield residual_table(result.residuals)
     yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])

@@ -18,8 +18,11 @@ from inertica.estimators.observe import Observations, fixed_values
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel
+from inertica.logs.log import Log
 from inertica.physical.constraints import Constraint
 from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
 
 
@@ -112,6 +115,11 @@ class Problem:
         for motion in self.motions:
             if motion.q.shape[1] != n:
                 raise InputError(f"{motion.log.origin} has {motion.q.shape[1]} joints, {self.base.layout.robot.name} has {n}")
+
+    @classmethod
+    def of_logs(cls, base: BaseModel, logs: Sequence[Log], recipe: Recipe, prior: Parameters | None) -> Problem:
+        """Logs that a recipe prepares, to be fitted."""
+        return cls(base, tuple(prepare(log, recipe) for log in logs), prior)
 
     @property
     def engine(self) -> Engine:

@@ -74,7 +74,7 @@ def scores_of(
             # w^2 r is the score of an M-estimator; rows below carry one more w through the factors
             records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]
-        times = [_times(r) for r, _ in records]
+        times = [correlation_times(r) for r, _ in records]
         phases = [Phases.of(len(r), period) for (r, _), period in zip(records, system.periods, strict=True)]
         lags = [
             lags_for(len(r), times_of) if phase is None else phase.lags(r)
@@ -112,7 +112,7 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
     with one_thread():
         for group in parts.values():
             scores, residual = (np.concatenate(x) for x in zip(*group, strict=True))
-            times = _times(residual)
+            times = correlation_times(residual)
             block = _freedom(times, residual != 0.0, parameters) * long_run(scores, lags_for(len(residual), times))
             S = block if not S.size else S + block
     return S
@@ -146,7 +146,7 @@ def combination_covariance(motions: Iterable[Influences], parameters: int) -> Ar
     with one_thread():
         for of in motions:
             phases, residual = Phases.of(len(of.residual), of.period), of.residual
-            times = _times(residual) if phases is None else phases.times(residual)
+            times = correlation_times(residual) if phases is None else phases.times(residual)
             lags = lags_for(len(residual), times) if phases is None else phases.lags(residual)
             scores = np.sum([v * residual[:, j, None] for j, v in enumerate(of.V)], axis=0)
             series = scores if phases is None else phases.sums(scores)
@@ -256,7 +256,7 @@ def _freedom(times: Array, use: NDArray[np.bool_], parameters: int) -> float:
     return _left(np.count_nonzero(use, axis=0).mean() / float(np.mean(times)), parameters / use.shape[1])
 
 
-def _times(residual: Array) -> Array:
+def correlation_times(residual: Array) -> Array:
     """(n,) correlation time of every joint."""
     return np.array([_time(rho) for rho in _autocorrelations(residual.T)])
 
@@ -299,13 +299,13 @@ class Phases:
 
     def lags(self, residual: Array) -> int:
         """For `long_run` of such sums."""
-        return lags_for(self.count, _times(self.sums(residual)))
+        return lags_for(self.count, correlation_times(self.sums(residual)))
 
     def times(self, residual: Array) -> Array:
         """(n,) by how much the variance of a sum of residuals (m, n) exceeds that of as many independent ones."""
         sums, squares = self.sums(residual), np.sum(residual**2, axis=0)
         share = np.divide(np.sum(sums**2, axis=0), squares, out=np.ones(len(squares)), where=squares > 0.0)
-        return np.maximum(_times(residual), share * _times(sums))
+        return np.maximum(correlation_times(residual), share * correlation_times(sums))
 
 
 def residual_times(system: Observations, beta: Array) -> Array:
@@ -314,7 +314,7 @@ def residual_times(system: Observations, beta: Array) -> Array:
     for (residual, use), period in zip(system.records_without_rows(beta), system.periods, strict=True):
         r = residual * use
         phases = Phases.of(len(r), period)
-        times.append(_times(r) if phases is None else phases.times(r))
+        times.append(correlation_times(r) if phases is None else phases.times(r))
     return np.asarray(np.mean(times, axis=0))
 
 

@@ -17,6 +17,7 @@ from inertica.errors import FileError
 from inertica.excitation.kinematics import Frames, frames
 from inertica.logs.names import take_apart, tokens
 from inertica.logs.readers.table import Table
+from inertica.logs.wrench import PARTS, wrench_columns
 from inertica.robot.description import Contact, Description
 from inertica.robot.floating import angles
 from inertica.robot.model import FREE
@@ -336,7 +337,7 @@ def _forces(table: Table, description: Description, q: Array) -> tuple[Array, bo
         return efforts, True, flying
     at, measured, unknown = frames(robot, q), [], False
     for contact in contacts:
-        columns = wrench_columns(table, contact.name)
+        columns = wrench_columns(table.columns, contact.name)
         if not columns and contact.link == robot.n - 1:
             unknown = True
             continue
@@ -346,39 +347,12 @@ def _forces(table: Table, description: Description, q: Array) -> tuple[Array, bo
                 f"has no force on {contact.name}, which the card lists under contacts: columns wrench_{contact.name}_fx, _fy, _fz in "
                 "the frame of that link are needed; forces that nobody measures are taken on the base alone",
             )
-        wrench = np.column_stack(
-            [
-                table.columns[columns[c]].astype(float) if c in columns else np.zeros(len(q))
-                for c in ("fx", "fy", "fz", "tx", "ty", "tz")
-            ]
-        )
+        wrench = np.column_stack([table.columns[columns[c]].astype(float) if c in columns else np.zeros(len(q)) for c in PARTS])
         efforts += _efforts(at, contact, wrench)
         measured.append(contact.name)
     words = [f"forces measured on {', '.join(measured)} count as torques of every joint that feels them"] if measured else []
     words += [f"what acts on {base} is unknown: its rows are left out"] if unknown else []
     return efforts, unknown, "; ".join(words)
-
-
-def wrench_columns(table: Table, name: str) -> dict[str, str]:
-    """fx, fy, ... -> column of the wrench on a link: `wrench_foot_fx`, `/foot/wrench/force/x`; empty without any.
-
-    Raises:
-        FileError: a force without all of its three components.
-    """
-    parts, out = tokens(name), {}
-    for text in table.columns:
-        words = tokens(take_apart(text).name)
-        for c in ("fx", "fy", "fz", "tx", "ty", "tz"):
-            long = ["force" if c[0] == "f" else "torque", c[1]]
-            plain = words == ["wrench", *parts, c]
-            message = (
-                words[-2:] == long and "wrench" in words and any(words[k : k + len(parts)] == parts for k in range(len(words)))
-            )
-            if plain or message:
-                out[c] = text
-    if out and (lacking := [c for c in ("fx", "fy", "fz") if c not in out]):
-        raise FileError(table.path, f"has {', '.join(out.values())}, but no wrench_{name}_{', '.join(lacking)}")
-    return out
 
 
 def _efforts(at: Frames, contact: Contact, wrench: Array) -> Array:

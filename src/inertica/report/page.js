@@ -282,7 +282,16 @@
     const [low, high] = plot.home, least = 1e-5 * (high - low);
     let [a, b] = [Math.max(Math.min(from, to), low), Math.min(Math.max(from, to), high)];
     if (b - a < least) return;
-    for (const other of linked(plot)) { other.x = [a, b]; other.draw(); }
+    for (const other of linked(plot)) { other.x = [a, b]; other.draw(); other.mark(null); other.say(""); }
+  }
+
+  // the cursor at a value of x, and what the curves are there, in all plots that move together
+  function follow(plot, x) {
+    for (const other of linked(plot)) {
+      other.mark(x, x);
+      const said = other.panels.flatMap((panel) => panel.at(x));
+      other.say(said.length ? ` at ${number(x, 5)}: ${said.join(", ")}` : "");
+    }
   }
 
   const STEPS = { in: [0.25, -0.25], out: [-0.5, 0.5], left: [-0.5, -0.5], right: [0.5, 0.5] };
@@ -310,12 +319,7 @@
     if (dragged) return void dragged.plot.mark(dragged.from, dragged.plot.under(event));
     const plot = event.target.closest && event.target.closest("figure.plot svg") && plotOf(event.target);
     if (!plot || event.pointerType === "touch") return;
-    const x = plot.under(event);
-    for (const other of linked(plot)) {
-      other.mark(x, x);
-      const said = other.panels.flatMap((panel) => panel.at(x));
-      other.say(said.length ? ` at ${number(x, 5)}: ${said.join(", ")}` : "");
-    }
+    follow(plot, plot.under(event));
   }
 
   function pointerUp(event) {
@@ -325,6 +329,7 @@
     plot.mark(null);
     const pixels = Math.abs(plot.toX(to) - plot.toX(from));
     if (pixels > 4) zoom(plot, from, to);
+    if (plot.svg.contains(event.target)) follow(plot, plot.under(event));
   }
 
   function pointerOut(event) {

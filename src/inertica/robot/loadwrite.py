@@ -5,6 +5,7 @@ All take mass, centre of mass in the flange frame and inertia about the centre o
 * UR (URScript): `set_target_payload(m, cog, inertia)`, inertia `[Ixx, Iyy, Izz, Ixy, Ixz, Iyz]`, axes of the flange.
 * Franka (libfranka): `Robot::setLoad(load_mass, F_x_Cload, load_inertia)`, the inertia matrix column by column, axes of the flange.
 * KUKA (KRL): `LOAD_DATA`, centre in mm, principal moments J and the angles A, B, C (Z, Y', X'' in degrees) of their axes.
+* ROS: a message `geometry_msgs/Inertia` as YAML, axes of the flange.
 """
 
 from __future__ import annotations
@@ -78,7 +79,16 @@ def statements(ten: ArrayLike) -> dict[str, str]:
         "UR": f"set_target_payload({_short(m)}, [{_listed(c)}], [{_listed(six)}])",
         "Franka": f"robot.setLoad({_short(m)}, {{{{{_listed(c)}}}}}, {{{{{_listed(L.T.ravel())}}}}});",
         "KUKA": f"LOAD_DATA[1]={kuka}",
+        "ROS geometry_msgs/Inertia": ros_text(body),
     }
+
+
+def ros_text(body: inertia.Body) -> str:
+    """The message geometry_msgs/Inertia of a body as YAML."""
+    places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    centre = ", ".join(f"{axis}: {_short(x)}" for axis, x in zip("xyz", body.com, strict=True))
+    entries = ", ".join(f"{name}: {_short(body.inertia[place])}" for name, place in places.items())
+    return f"{{m: {_short(body.mass)}, com: {{{centre}}}, {entries}}}"
 
 
 def _principal(L: Array) -> tuple[Array, tuple[float, float, float]]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import inertica as ia
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Problem
+from inertica.estimators.recursive import joint
 from inertica.estimators.recursive.joint import FIRST_ORDER, narrow_intervals
+from inertica.estimators.recursive.passes import FilterPass
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -22,6 +27,21 @@ def test_by_presets_of_noise(noise: str, narrow: bool) -> None:
     problem = Problem(ia.base_model(robot.layout), (prepare(log, Recipe(filter=Unfiltered())),), robot.prior, None)
     said = narrow_intervals("ekf", problem)
     assert bool(said) == narrow and all("the intervals of ekf are too narrow" in sentence for sentence in said)
+
+
+def test_a_filter_that_broke_down_says_that_and_not_that_its_intervals_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = ia.load("tx40")
+    (log,) = ia.simulate("tx40", noise="standard", seed=1, duration=1.0)
+    problem = Problem(ia.base_model(robot.layout), (prepare(log, Recipe(filter=Unfiltered())),), robot.prior, None)
+    complete = joint.kalman
+
+    def broken(*arguments: Any) -> FilterPass:
+        return replace(complete(*arguments), broke=0.5)
+
+    assert narrow_intervals("ekf", problem)
+    monkeypatch.setattr(joint, "kalman", broken)
+    estimate = joint.JointFilter(preset="relative").estimate(problem)
+    assert estimate.failed and "broke down 0.5 s into a record" in estimate.warnings[-1] and len(estimate.warnings) == 1
 
 
 def test_by_stated_noise() -> None:

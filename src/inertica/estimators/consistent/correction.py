@@ -9,8 +9,8 @@ either.  So |S delta|^2 is the squared torque of the change at states all over t
 a change that acts at these states a times as strongly as on the fitted motion keeps 1 / (1 + strength a^2) of what least squares
 would give it.
 
-R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Friction with its correction
-still brakes: friction that falls with speed describes slow motion and drives a faster one.
+R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Viscous friction
+with its correction still brakes: friction that falls with speed describes slow motion and drives a faster one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
 from inertica.physical.logdet import newton_solve
-from inertica.robot.friction import friction_terms
+from inertica.robot.friction import Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
@@ -120,10 +120,10 @@ class Extended:
 
     @cached_property
     def lower(self) -> Array:
-        """(b,) bounds on the friction of predictions: what drives a joint at the speeds of these data may do anything at others."""
-        of_friction = {p.name for term in friction_terms(self.wider.base.layout.terms) for p in term.parameters}
-        parameters = [self.wider.base.layout.parameters[k] for k in self.wider.base.retained]
-        return np.array([p.lower if p.name in of_friction else -np.inf for p in parameters])
+        """(b,) bounds on predictions: viscous friction that drives a joint at the speeds of these data drives it ever more at higher ones."""
+        layout = self.wider.base.layout
+        viscous = {p.name for term in friction_terms(layout.terms) if isinstance(term, Viscous) for p in term.parameters}
+        return np.array([0.0 if layout.names[k] in viscous else -np.inf for k in self.wider.base.retained])
 
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""

@@ -16,6 +16,7 @@ from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence, ScaledSvd, Scores, Solution
+from inertica.estimators.frisch.experiments import common, piecewise
 from inertica.estimators.frisch.recursive import Bbrf
 from inertica.estimators.frisch.scheme import Scheme
 from inertica.estimators.frisch.selection import Select, selected, sign_bounds, within
@@ -50,7 +51,8 @@ class Frisch(Composed):
 
     Args:
         bounds: `bbrf`, or `box` for the vertices of all data at once.
-        select: `norm` as printed, or `squared`: |W beta - y|^2 + |beta|^2.
+        select: `norm` as printed, `squared`: |W beta - y|^2 + |beta|^2, or `experiments`: the relation that logs with different motion
+            and the same noise have in common, (Sigma_k - Sigma_l) [beta; 1] = 0, without a box (`experiments.py`).
         window: rows in a window of `bbrf`; one row is one joint at one sample.  Shorter records count as one window.
         stride: rows between windows; 0 for one sample of all joints.
         signs: keep to the signs that the layout states (friction, drives).
@@ -59,7 +61,7 @@ class Frisch(Composed):
     """
 
     bounds: Literal["bbrf", "box"] = "bbrf"
-    select: Select = "norm"
+    select: Literal[Select, "experiments"] = "norm"
     window: int = 1000
     stride: int = 0
     signs: bool = True
@@ -72,6 +74,8 @@ class Frisch(Composed):
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
+        if self.select == "experiments":
+            return self._common(problem, start)
         system = observed(self, problem)
         stacked = system.stacked()
         svd = _determined(stacked, problem)
@@ -92,6 +96,18 @@ class Frisch(Composed):
         estimate = estimated(self.name, problem, solution, errors, start, evidence=evidence, settings=settings)
         reason = "direct solution" if self.select == "squared" else "balance of misfit and size settled"
         return replace(estimate, iterations=solves, stop_reason=reason)
+
+    def _common(self, problem: Problem, start: float) -> Estimate:
+        if Capability.TAKES_CONSTRAINTS in self.solve.capabilities:
+            raise InputError("select=experiments takes no constraints; choose the method frisch")
+        system = observed(self, problem)
+        each = [observed(self, replace(problem, motions=(motion,), built=None)) for motion in problem.motions]
+        point = common([piecewise(np.concatenate(list(data_rows(one)))) for one in each])
+        sigma = system.residual_sigmas(point.beta)
+        solution = Solution(point.beta, point.covariance, point.condition, np.zeros((len(point.beta), 0)))
+        errors = FitErrors(sigma, point.covariance, point.covariance)
+        estimate = estimated(self.name, problem, solution, errors, start, settings={"experiments": len(each)})
+        return replace(estimate, iterations=1, stop_reason="direct solution")
 
     def _box(self, system: Observations, scheme: Scheme) -> tuple[tuple[Array, Array], tuple[str, ...], dict[str, object]]:
         known = sign_bounds(system.base) if self.signs else np.full(system.base.rank, -np.inf)
@@ -122,6 +138,7 @@ class Frisch(Composed):
         return (bbrf.lower, bbrf.upper), tuple(notes), {"windows": bbrf.windows, "windows_refused": bbrf.refused}
 
     def _chosen(self, stacked: Stacked, problem: Problem, lower: Array, upper: Array) -> tuple[Array, Solution | None, int]:
+        assert self.select != "experiments"
         if Capability.TAKES_CONSTRAINTS not in self.solve.capabilities:
             beta, solves = selected(stacked, self.select, within(lower, upper))
             return beta, None, solves

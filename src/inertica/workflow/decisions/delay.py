@@ -13,7 +13,6 @@ from inertica.estimators.structure.delay_search import search_delays
 from inertica.guard import Comparison, compare
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks
@@ -76,7 +75,7 @@ def _compared(
     blocks = []
     for delay in (np.full(len(taken), expected), taken):
         delayed = replace(recipe, delay=tuple(delay.tolist()))
-        blocks.append(Blocks(Problem(base, tuple(prepare(log, delayed) for log in logs), description.prior), PARTS))
+        blocks.append(Blocks(Problem.of_logs(base, logs, delayed, description.prior), PARTS))
     weights = blocks[0].weights ** 2
     without, with_it = (one.scored_by(one.fit).evaluate() for one in blocks)
     return compare(with_it.squares @ weights, without.squares @ weights, without.sizes @ weights)

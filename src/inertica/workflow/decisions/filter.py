@@ -93,7 +93,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     @cache
     def prepared(bandwidth: float) -> Problem:
         candidate = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
-        return Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
+        return Problem.of_logs(base, logs, candidate, description.prior)
 
     least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
@@ -186,7 +186,7 @@ def choose_filter(
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
         candidate = recipe_for(fit, rate, replace(recipe, velocity=source))
-        problem = Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior)
+        problem = Problem.of_logs(base, logs, candidate, description.prior)
         scores = _descent(problem, candidate, logs, cutoffs, fit, say)
         tried |= {(cutoff, source): score for cutoff, score in scores.items()}
     cutoff, velocity = min(tried, key=lambda key: tried[key])
@@ -219,7 +219,7 @@ def stated_cutoff(
     value = f"fit and predictions up to {cutoff:g} Hz, velocity: "
     if len(recipes) == 1:
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
-    problems = [Problem(base, tuple(prepare(log, candidate) for log in logs), description.prior) for candidate in recipes]
+    problems = [Problem.of_logs(base, logs, candidate, description.prior) for candidate in recipes]
     try:
         scores: dict[str, float] = {
             candidate.velocity: Blocks(problem).evaluate().all for candidate, problem in zip(recipes, problems, strict=True)

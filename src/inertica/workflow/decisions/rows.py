@@ -91,12 +91,12 @@ def choose_filter_and_rows(
     usual: tuple[Recipe, Choice] | None = None
     try:
         usual = choose_filter(description, base, logs, recipe, say, velocities)
-        share = torque_share(_problem(description, base, logs, usual[0]), highest)
+        share = torque_share(Problem.of_logs(base, logs, usual[0], description.prior), highest)
         if share >= MOST:
             return usual
     except TooFewSamplesError:
         narrow = recipe_for(start, rate, replace(recipe, velocity="differences"))
-        share = torque_share(_problem(description, base, logs, narrow), highest)
+        share = torque_share(Problem.of_logs(base, logs, narrow, description.prior), highest)
         if share >= MOST:
             raise
     say("filter: a fit to every row, since most of the torque lies near reversals")
@@ -163,7 +163,9 @@ def _every_row(
     steps = int(np.floor(np.log(highest / start) / np.log(STEP)))
     cutoffs = [start * STEP**k for k in range(steps + 1)]
     scores = {
-        (cutoff, source): _score(_problem(description, base, logs, every_row_recipe(cutoff, rate, recipe, source)), moving)
+        (cutoff, source): _score(
+            Problem.of_logs(base, logs, every_row_recipe(cutoff, rate, recipe, source), description.prior), moving
+        )
         for source in sources
         for cutoff in cutoffs
     }
@@ -199,14 +201,10 @@ def _compared(
     """Raw torque left out, as predicted by fits to every row and by the usual ones; each with its own filter of predictions."""
     scores = []
     for recipe in (every, usual):
-        fits = Blocks(_problem(description, base, logs, recipe), PARTS)
+        fits = Blocks(Problem.of_logs(base, logs, recipe, description.prior), PARTS)
         scores.append(fits.scored_on([prepare(log, recipe.for_prediction) for log in logs], moving).evaluate())
     weights = levers(base.layout.robot) ** 2
     return compare(*(x @ weights for x in (scores[0].squares, scores[1].squares, scores[0].sizes)))
-
-
-def _problem(description: Description, base: BaseModel, logs: Sequence[Log], recipe: Recipe) -> Problem:
-    return Problem(base, tuple(prepare(log, recipe) for log in logs), description.prior)
 
 
 def _origin(velocity: str) -> str:

@@ -46,6 +46,10 @@ from inertica.workflow.identify.start_values import PRIOR
 from inertica.workflow.payload.intervals import made_sure
 from inertica.workflow.payload.records import Records, Stated
 from inertica.workflow.payload.result import Payload
+from inertica.workflow.payload.wrench import payload_by_wrench
+
+SENSORS = ("joints", "wrench", "wrench-static")
+"""What a load is found by: torques of the joints, or a force-torque sensor between robot and load, in motion or in poses at rest."""
 
 DIFFERENT = 3.0
 """Birge's ratio from which it is worth a warning that the records differ in more than a load."""
@@ -58,6 +62,7 @@ def payload(
     unloaded: Sequence[LogLike] = (),
     robot_from: str | Path | Result | None = None,
     frame: str | tuple[float, ...] | None = None,
+    sensor: str = "joints",
     settings: Settings | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Payload:
@@ -68,7 +73,9 @@ def payload(
         loaded: logs with the load; motions may be the same as without it or others.
         unloaded: logs without it.
         robot_from: a result of the robot without load, instead of logs without load.
-        frame: in which the load is stated, see `robot.flange.flange`.
+        frame: in which the load is stated, see `robot.flange.flange`; of the sensor where it is one.
+        sensor: `joints`, by their torques, or `wrench`, by a force-torque sensor between robot and load: no logs without load then;
+            `wrench-static` takes every sample for one at rest.
         settings: what is fixed of the identification; the method must be linear, its constraints are left out.
         progress: receives one line per step.
 
@@ -81,6 +88,16 @@ def payload(
         True
     """
     say = progress or (lambda _: None)
+    if sensor not in SENSORS:
+        raise InputError(f"there is no sensor '{sensor}' by which a load could be found; there are {', '.join(SENSORS)}")
+    if sensor != "joints":
+        if robot_from is not None:
+            robot = (robot_from if isinstance(robot_from, Result) else Result.load(robot_from)).description
+        if unloaded or robot is None or not loaded:
+            raise InputError(
+                "a load by its force-torque sensor needs no logs without the load, but the robot and logs with it (loaded)"
+            )
+        return payload_by_wrench(robot, loaded, frame, settings.cutoff if settings else None, sensor == "wrench-static", say)
     if not loaded:
         raise InputError("payload needs at least one log of the robot with its load (loaded)")
     if bool(unloaded) == (robot_from is not None):

@@ -19,7 +19,6 @@ from inertica.estimators.load import LoadEquations, significant
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
@@ -81,7 +80,7 @@ class Records:
 
     @classmethod
     def fitted(cls, description: Description, logs: Sequence[Log], recipe: Recipe, estimator: Linear, base: BaseModel) -> Records:
-        problem = Problem(base, tuple(prepare(log, recipe) for log in logs), description.prior)
+        problem = Problem.of_logs(base, logs, recipe, description.prior)
         return cls(description, tuple(logs), recipe, problem, estimator, estimator.estimate(problem))
 
     @property

@@ -29,7 +29,26 @@ ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
 
 UNITS = {"M": "kg", "MX": "kg m", "MY": "kg m", "MZ": "kg m"}
 
+BIAS_UNITS = ("N", "N", "N", "N m", "N m", "N m")
+
 PAYLOAD, URDF, MJCF, CONTROLLERS = "payload.json", "load.urdf", "load.xml", "controllers.txt"
+
+
+@dataclass(frozen=True, eq=False)
+class SensorBias:
+    """What a force-torque sensor reads without any load: three forces in N, three moments in N m.
+
+    Args:
+        values: (6,).
+        intervals: (6, 2) 95 %, infinite where it cannot be told from the load.
+    """
+
+    values: Array
+    intervals: Array
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"bias": {"value": self.values, "interval": self.intervals, "unit": BIAS_UNITS}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +68,7 @@ class Payload:
         residuals: torques of the loaded records, predicted by the robot alone and with the load.
         logs: unloaded and loaded -> where they came from.
         moments: first moments that are determined, those that hold an unknown mass included.
+        bias: of the force-torque sensor that the load hangs on; None where it was found from joint torques.
     """
 
     description: Description
@@ -63,6 +83,7 @@ class Payload:
     residuals: Mapping[str, Residual]
     logs: Mapping[str, tuple[str, ...]]
     moments: tuple[FirstMoment, ...] = ()
+    bias: SensorBias | None = None
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[inertia.NAMES.index(name)])
@@ -139,6 +160,7 @@ class Payload:
             "choices": [plain(c) for c in self.choices],
             "logs": {name: list(names) for name, names in self.logs.items()},
             "warnings": list(self.warnings),
+            **({} if self.bias is None else self.bias.document()),
         }  # fmt: skip
 
     @property
