@@ -120,7 +120,7 @@ class Extended:
 
     @cached_property
     def lower(self) -> Array:
-        """(b,) bounds on predictions: viscous friction that drives a joint at the speeds of these data drives it ever more at higher ones."""
+        """(b,) bounds on predictions: viscous friction that drives a joint at these speeds drives it ever more at higher ones."""
         layout = self.wider.base.layout
         viscous = {p.name for term in friction_terms(layout.terms) if isinstance(term, Viscous) for p in term.parameters}
         return np.array([0.0 if layout.names[k] in viscous else -np.inf for k in self.wider.base.retained])
