@@ -83,22 +83,6 @@ def test_its_limits_are_least_squares_and_nothing() -> None:
     assert np.linalg.norm(system.R @ most) < 1e-9 * np.linalg.norm(system.z)
 
 
-def test_viscous_friction_brakes_with_it() -> None:
-    """A joint whose friction falls with speed: its viscous part would be negative, and drive the joint where it moves faster."""
-    problem = problem_of(truth(impossible=True))
-    system = problem.observations.stacked(1.0 / problem.observations.sigmas)
-    data = Extended.of(problem, problem.base.layout)
-    beta, free = np.asarray(problem.base.beta(problem.prior.values)), np.isfinite(data.lower)
-    assert {problem.base.layout.names[k][:2] for k in problem.base.retained[free]} == {"Fv"}
-    pulled = replace(system, z=system.z - system.R[:, free] @ np.full(np.count_nonzero(free), 50.0))
-    without, held = (correction(pulled, beta, data.anywhere, [1e-3], lower)[0] for lower in (None, data.lower))
-    assert np.all((beta + without)[free] < 0.0) and np.all((beta + held)[free] > -1e-9)
-    # the best within the bounds: moving any way that they allow makes it worse
-    A = np.vstack([pulled.R, np.sqrt(1e-3) * data.anywhere])
-    slope = A.T @ (A @ held - np.append(pulled.z - pulled.R @ beta, np.zeros(len(data.anywhere))))
-    assert np.all(slope[free] > 0.0) and np.allclose(slope[~free], 0.0, atol=1e-6 * np.abs(slope).max())
-
-
 def test_the_amount_of_data_does_not_change_it() -> None:
     """The same motion recorded twice is twice the data, and as many states of the workspace: a correction keeps its share."""
     problem = problem_of(truth(impossible=True))

@@ -9,8 +9,7 @@ either.  So |S delta|^2 is the squared torque of the change at states all over t
 a change that acts at these states a times as strongly as on the fitted motion keeps 1 / (1 + strength a^2) of what least squares
 would give it.
 
-R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Viscous friction
-with its correction still brakes: friction that falls with speed describes slow motion and drives a faster one.
+R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
 from inertica.physical.logdet import newton_solve
-from inertica.robot.friction import Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
@@ -39,7 +37,7 @@ STATES = 500
 """Random states all over the workspace; a base parameter is felt by many of them."""
 
 
-def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float], lower: Array | None = None) -> Array:
+def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float]) -> Array:
     """(len(strengths), b) corrections of a consistent fit.
 
     Args:
@@ -47,28 +45,12 @@ def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequenc
         beta: (b,) of the consistent fit.
         anywhere: (b, b) S, upper triangular.
         strengths: of the pull towards no correction.
-        lower: (b,) bounds on beta and its correction together; none by default.
     """
     back = np.linalg.inv(anywhere)
     # in coordinates in which the prior is the unit ball
     U, s, Vt = np.linalg.svd(system.R @ back, full_matrices=False)
-    miss = system.z - system.R @ beta
-    along = U.T @ miss
-    free = np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths]).reshape(-1, len(beta))
-    if lower is None or np.all(beta + free >= lower):
-        return free
-    bounded = [_bounded(system.R, miss, np.sqrt(k) * anywhere, d, lower - beta) for k, d in zip(strengths, free, strict=True)]
-    return np.array(bounded)
-
-
-def _bounded(R: Array, miss: Array, pull: Array, delta: Array, least: Array) -> Array:
-    """The correction with the changes at their bounds that would lie beyond them, one after the other, and the others fitted again."""
-    A, y, at = np.vstack([R, pull]), np.concatenate([miss, np.zeros(len(pull))]), np.zeros(len(delta), bool)
-    while np.any(beyond := ~at & (delta < least)):
-        at |= beyond
-        delta = np.where(at, least, 0.0)
-        delta[~at] = np.linalg.lstsq(A[:, ~at], y - A[:, at] @ least[at], rcond=None)[0]
-    return delta
+    along = U.T @ (system.z - system.R @ beta)
+    return np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +100,6 @@ class Extended:
         factors = base.engine.factors(q, dq, ddq, np.zeros_like(q), shapes=shapes)
         return factors.stacked(base.retained.tolist(), weights=weights).R
 
-    @cached_property
-    def lower(self) -> Array:
-        """(b,) bounds on predictions: viscous friction that drives a joint at these speeds drives it ever more at higher ones."""
-        layout = self.wider.base.layout
-        viscous = {p.name for term in friction_terms(layout.terms) if isinstance(term, Viscous) for p in term.parameters}
-        return np.array([0.0 if layout.names[k] in viscous else -np.inf for k in self.wider.base.retained])
-
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
         return np.asarray(self.wider.base.T @ (self._lift @ chi))
@@ -137,8 +112,7 @@ class Extended:
             strength: of the pull towards no correction.
         """
         weights = 1.0 / self.problem.observations.sigmas
-        system, beta = self.wider.observations.stacked(weights), self.base_values(chi)
-        delta = correction(system, beta, self.anywhere, [strength], self.lower)[0]
+        delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), self.anywhere, [strength])[0]
         values = np.zeros(self.wider.base.layout.size)
         values[self.wider.base.retained] = delta
         shapes = None if self.wider.prior is None else self.wider.prior.shapes
@@ -209,7 +183,7 @@ def errors_left_out(
         beta = data.base_values(chi)
         plain[i] = _squares(left_out.wide, beta)
         corrected[:, i] = [
-            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths, data.lower)
+            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths)
         ]
     sizes = np.array([float(part.wide.z @ part.wide.z) + part.wide.rest**2 for part in parts])
     return LeftOutErrors(plain, corrected, sizes)
