@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from inertica.checks.quality import check
 from inertica.dynamics.engine import Engine
 from inertica.logs.log import Log
+from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from logs.simulated import clean
@@ -64,3 +66,17 @@ def test_a_model_without_masses_says_nothing() -> None:
     robot = load("tx40")
     links = {name: 0.0 for j in range(6) for name in robot.layout.names[robot.layout.link(j)]}
     assert finding(replace(robot, prior=robot.prior.replaced(links)), on_clock(clean(0), 1e3)) == ""
+
+
+def test_a_clock_without_unit_on_which_the_robot_creeps(tmp_path: Path) -> None:
+    """Too slow for inertial torque, so that the velocity limits alone tell; who states the unit is believed."""
+    log = clean(0)
+    lines = np.column_stack([1e4 * log.t, log.q, log.tau])  # 10 s that took 100, in ms
+    names = ",".join([f"q{j}" for j in range(1, 7)] + [f"tau{j}" for j in range(1, 7)])
+    path = tmp_path / "log.csv"
+    np.savetxt(path, lines, delimiter=",", header=f"t,{names}", comments="")
+    robot = load("tx40")
+    assert "looks like milliseconds" in finding(robot, read_log(path, robot))
+    stated = check(robot, [read_log(path, robot, units={"t": "s"})])
+    assert "looks like milliseconds: no joint" not in " ".join(f.text for f in stated.problems)
+    assert [f.verdict for f in stated.of("limits")] == ["warning"]

@@ -13,6 +13,7 @@ from inertica.cli.main import main
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.robot.load import load
+from logs.simulated import clean
 from pair import files, refused
 
 QUICK = ("--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb", "--method", "wls", "--quick")
@@ -235,6 +236,39 @@ def test_torque_of_some_joints_only(tmp_path: Path, capsys, lacking: int, missin
     code, findings = checked(capsys, robot, path)
     assert code == 0 and [f["verdict"] for f in findings["findings"]] == ["not testable"]
     assert "needs the torque of every joint" in refused(capsys, "identify", robot, str(path), "--method", "ukf", *fixed)
+
+
+def test_torque_of_one_joint_of_six(tmp_path: Path, capsys) -> None:
+    """Parameters that no row has are not known from rounding either."""
+    robot, log = load("tx40"), clean(0)
+    tau = np.where(np.arange(6) == 1, log.tau, np.nan)
+    names = ",".join([f"q{j}" for j in range(1, 7)] + [f"tau{j}" for j in range(1, 7)])
+    path = written(tmp_path / "log.csv", f"t,{names}", [log.t, log.q, tau])
+    document = identified(capsys, "tx40", path)
+    values = {p["name"]: p for p in document["parameters"]}
+    truth = dict(zip(robot.layout.names, robot.prior.values, strict=True))
+    assert values["Fc2"]["label"] == "determined" and values["Fc2"]["value"] == pytest.approx(truth["Fc2"], rel=0.2)
+    for joint in (1, 3, 4, 5, 6):
+        assert values[f"Fc{joint}"]["label"] == "unidentifiable" and values[f"Fc{joint}"]["value"] == truth[f"Fc{joint}"]
+
+
+@pytest.mark.parametrize("cutoff", [(), ("--cutoff", "10")])
+@pytest.mark.parametrize("what", ["noise", "nothing for one joint"])
+def test_a_velocity_that_is_none(tmp_path: Path, capsys, what: str, cutoff: tuple[str, ...]) -> None:
+    """Columns that are no velocities cost nothing: positions tell them, and no joint is taken for one that stands still."""
+    robot, x = files()[0], table()
+    dq = velocities()
+    if what == "noise":
+        dq = dq.std() * np.random.default_rng(0).normal(size=dq.shape)
+    else:
+        dq[:, 1] = np.nan
+    without = written(tmp_path / "without.csv", "t,q1,q2,tau1,tau2", x)
+    path = written(tmp_path / "log.csv", "t,q1,q2,dq1,dq2,tau1,tau2", [x[:, :3], dq, x[:, 3:]])
+    found = []
+    for file in (without, path):
+        assert main(["identify", robot, str(file), *cutoff, "--delay", "0", "--quick", "--json"]) == 0
+        found.append(base(json.loads(capsys.readouterr().out)))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
 
 
 ARM = """<robot name="pendulum">

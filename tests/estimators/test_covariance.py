@@ -21,6 +21,7 @@ from inertica.estimators.covariance import (
     long_run,
     parzen,
 )
+from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.preprocessing.filters import Butterworth
 
@@ -188,3 +189,25 @@ def test_residuals_without_rows_are_those_of_the_rows():
     for (r, use), (other, there) in zip(quick, problem.observations.records(beta), strict=True):
         assert np.array_equal(use, there)
         np.testing.assert_allclose(r, other, rtol=0, atol=1e-12 * np.abs(motion.tau).max())
+
+
+def test_units_of_parameters_do_not_matter_to_what_is_resolved() -> None:
+    """R x = z and R'x = g with columns in other units: the same solutions in them, also where a direction is unknown."""
+    rng = np.random.default_rng(4)
+    R = rng.normal(size=(6, 6))
+    R[:, 4] = R[:, 0] - 2.0 * R[:, 1]
+    units, x = np.logspace(-8.0, 8.0, 6), rng.normal(size=6)
+    svd, other = ScaledSvd.of(R), ScaledSvd.of(R * units)
+    assert np.count_nonzero(svd.known) == np.count_nonzero(other.known) == 5
+    z, g = R @ x, R.T @ x
+    np.testing.assert_allclose(R @ svd.solve(z), z, atol=1e-12)
+    np.testing.assert_allclose(units * other.solve(z), svd.solve(z), atol=1e-9)
+    np.testing.assert_allclose(R.T @ svd.solve_transposed(g), g, atol=1e-12)
+    np.testing.assert_allclose(other.solve_transposed(units * g), svd.solve_transposed(g), atol=1e-9)
+    np.testing.assert_allclose(svd.solve(np.column_stack([z, 2.0 * z]))[:, 1], 2.0 * svd.solve(z))
+
+
+def test_a_parameter_that_no_row_has_is_not_known_from_rounding() -> None:
+    R = np.random.default_rng(5).normal(size=(7, 7))
+    R[:, [2, 5]] = 0.0
+    assert not np.any(ScaledSvd.of(R).half[[2, 5]])

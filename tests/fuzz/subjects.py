@@ -16,6 +16,7 @@ import studio_arm
 from campaign import small
 from fuzz.harness import Subject
 from fuzz.test_logs import check, mat73_bytes, mat_bytes, npz_bytes, parquet_bytes
+from inertica.benchmark.manifest import available, records
 from inertica.campaign.engines import InProcess
 from inertica.campaign.run import run
 from inertica.campaign.specfile import read_spec
@@ -25,6 +26,7 @@ from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.fourier import Fourier
+from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.logs.readers.options import ReadOptions
 from inertica.report.verdict_words import verdict_document
@@ -32,6 +34,8 @@ from inertica.robot.cad_table import read_parts
 from inertica.robot.load import load
 from inertica.robot.outline import outlines
 from inertica.studio.scene import scene
+from inertica.workflow.actuators.job import actuators
+from inertica.workflow.actuators.result import ActuatorsResult
 from inertica.workflow.export.model import parameters_csv
 from inertica.workflow.identify.result import Result
 
@@ -169,6 +173,32 @@ def _robot(name: str) -> object:
     return read
 
 
+SERVO = """\
+model: pair.urdf
+friction: [viscous, coulomb]
+loop: {law: servo, p: [0.004, 0.004], d: [0.0001, 0.0001], counts: 4096, voltage: 12, torque_constant: [1.5, 1.5],
+       resistance: [2, 2], current_limit: [3, 3], rate: 500, delay: 0.01}
+"""
+
+
+def _make_servo(folder: Path) -> None:
+    (folder / "card.yaml").write_text(SERVO)
+    (folder / "pair.urdf").write_text(pair.URDF)
+
+
+MANIFEST = """\
+- {name: arm, folder: arm, model: arm.urdf, published: here, licence: Apache-2.0, positions: 20, columns: 10, gains: [2.0, 3.0],
+   windows: [{file: run1.csv.gz, start: 0.5, end: 9.5}, {file: run2.csv.gz, start: 0.5, end: 9.5}],
+   coupling: [2, 1, 2], transmission: [[50, 0], [0, 60]], springs: [1], limit: 1.02, quick: true, defects: [clock]}
+"""
+
+
+def _read_manifest(folder: Path) -> Sequence[str]:
+    for record in records(folder, folder / "logs.yaml"):
+        available(record)
+    return ()
+
+
 # --- folders -----------------------------------------------------------------------------------------------------------------
 
 
@@ -182,6 +212,27 @@ def _read_result(folder: Path) -> Sequence[str]:
     parameters_csv(result)
     repr(result)
     result._repr_html_()
+    return result.warnings
+
+
+@cache
+def _actuators() -> ActuatorsResult:
+    t = np.arange(300) / 100.0
+    u = np.stack([0.5 * np.sign(np.sin(5.0 * t)) + 0.2 * np.sin(2.0 * t), 0.4 * np.sign(np.cos(4.0 * t))], 1)
+    q = np.zeros_like(u)
+    for k in range(1, len(t)):  # first-order lag
+        q[k] = q[k - 1] + 0.2 * (u[k - 1] - q[k - 1])
+    return actuators(pair.folder() / "pair.urdf", [Log.from_arrays(t, {"q": q, "qr": u}, ["shoulder", "elbow"])], threads=1)
+
+
+def _make_actuators(folder: Path) -> None:
+    _actuators().save(folder)
+
+
+def _read_actuators(folder: Path) -> Sequence[str]:
+    result = ActuatorsResult.load(folder)
+    json.dumps(plain(result.document()))
+    result.draws(2)
     return result.warnings
 
 
@@ -362,6 +413,9 @@ SUBJECTS = {
         Subject("samples", _text("motion.csv", _samples()), _read_samples),
         Subject("spec", _text("spec.yaml", small.TEXT), _read_spec),
         Subject("result", _make_result, _read_result, cost=2.0),
+        Subject("servo", _make_servo, _robot("card.yaml")),
+        Subject("manifest", _text("logs.yaml", MANIFEST), _read_manifest),
+        Subject("actuators", _make_actuators, _read_actuators),
         Subject("campaign", _make_campaign, _read_campaign, cost=2.0),
         Subject("project", _make_project, _read_project, spared=(".stl",), cost=4.0),
     )

@@ -121,6 +121,14 @@ def test_a_state_of_another_kind_is_said(tmp_path):
         _ = Project(tmp_path).state
 
 
+def test_links_that_name_no_file_are_left_out(project):
+    links = [["x"], None, 3, "a\0b", "/none/arm.urdf"]
+    (project.folder / "studio.json").write_text(json.dumps({"version": 1, "logs": [], "links": links, "choices": {}}))
+    assert project.state["links"] == ["/none/arm.urdf"]
+    assert ROOMS["robot"].view(project, Arguments())["models"][-1] == "/none/arm.urdf"
+    assert "4 of its links name no file" in " ".join(project.problems)
+
+
 def test_what_is_damaged_is_a_sentence_and_the_rest_works(project):
     """A half-written card, a broken result, an unknown key, a log of no shape: all rooms are shown."""
     pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from inertica.estimators.base import Problem
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.linear.irls import Irls
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import base_model
@@ -15,6 +17,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
 from inertica.validation.blocks import Blocks
 from inertica.validation.residuals import PIECE, Moving, Relative, Whiteness, residual
+from scaled import Scale
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +59,36 @@ def test_leaving_out_a_needed_parameter_costs(problem: Problem) -> None:
     active = np.array([name != "Fc3" for name in problem.base.names])
     gain, error = blocks.evaluate().better_by(blocks.evaluate(active), joint=2)
     assert gain > 0.5 and gain > 3 * error
+
+
+def in_lengths_of(length: float) -> Problem:
+    """A log of an arm whose metre is another: parameters in kg m^2 and in N m s differ by further orders of magnitude then."""
+    description, scale = load("scara4"), Scale(length=length)
+    experiment = Experiment.of(description, noise="standard", sensors=Sensors(rate=200))
+    (log,) = experiment.run(catalog_trajectory("scara4").trajectory, runs=1, seed=1, duration=4.0)
+    robot = scale.description(description)
+    motion = prepare(scale.log(log, description.robot), Recipe(filter=Butterworth(cutoff=20.0)))
+    return Problem(base_model(robot.layout), (motion,), robot.prior)
+
+
+@pytest.mark.parametrize("length", [1e-4, 1e4])
+def test_weights_and_evidence_have_no_preferred_unit_of_length(length: float) -> None:
+    """Orders of magnitude between columns are no dependence between them."""
+    usual, other = (in_lengths_of(x) for x in (1.0, length))
+    efforts = Scale(length=length).efforts(usual.base.layout.robot)
+    assert Blocks(other).weights * efforts == pytest.approx(Blocks(usual).weights, rel=1e-6)
+    factors = Scale(length=length).of_parameters(usual.base.layout)[list(usual.base.retained)]
+    (here, spread), (there, wide) = (e.least_squares(np.zeros(len(e.z))) for e in map(evidence, (usual, other)))
+    std = np.sqrt(np.diag(spread))
+    assert np.sqrt(np.diag(wide)) / factors == pytest.approx(std, rel=1e-4)
+    assert np.all(np.abs(there / factors - here) < 1e-3 * std)
+
+
+def evidence(problem: Problem) -> Evidence:
+    """What the data alone say by a robust fit."""
+    found = Irls().estimate(problem).evidence
+    assert found is not None
+    return found
 
 
 def test_relative_residuals_ignore_what_is_not_finite() -> None:

@@ -279,7 +279,7 @@ def simulated_in(name: str, seed: int, scale: Scale) -> Result:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", EACH)
-@pytest.mark.parametrize("name", ["tx40", "ur10e"])
+@pytest.mark.parametrize("name", ["tx40", "ur10e", "kr300"])
 def test_real_records_in_other_units(real_data: Path, folder: Path, name: str, scale: Scale) -> None:
     before, after = (record_in(folder, name, s) for s in (Scale(), scale))
     assert_same(before, after, scale, CLOSE)

@@ -47,7 +47,7 @@ def standstill(o: Observed) -> Finding:
 def velocity(o: Observed) -> Finding | None:
     """Recorded velocity against the derivative of the recorded position."""
     log, m = o.log, o.motion
-    if log.dq is None or not np.isfinite(log.dq).any(axis=0).all():
+    if log.dq is None:
         return None
     from scipy.interpolate import CubicSpline
 

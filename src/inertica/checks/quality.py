@@ -128,7 +128,9 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
         motion_checks.standstill(o),
     ]
     findings += [unsigned(o, base.engine, description.prior)]
-    findings += [f for f in (motion_checks.velocity(o), clock(o, robot, base, description.prior)) if f is not None]
+    findings += [f for f in (motion_checks.velocity(o),) if f is not None]
+    if not any(f.name == "clock" for f in findings):
+        findings += [f for f in (clock(o, robot, base, description.prior),) if f is not None]
     cutoff = o.movement.cutoff(base.rank)
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     findings.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
@@ -235,13 +236,14 @@ def dead_channels(log: Log, robot: Robot) -> Finding:
     empty: list[str] = []
     constant: list[str] = []
     parked: list[str] = []
+    without: list[str] = []
     for symbol in ("q", "dq", "tau"):
         if symbol not in log.signals:
             continue
         for j, column in enumerate(log.signals[symbol].T[: robot.driven]):
             x = column[np.isfinite(column)]
             if len(x) < 3:
-                empty.append(f"{symbol}{j + 1}")
+                (without if symbol == "dq" else empty).append(f"{symbol}{j + 1}")
             elif np.ptp(x) == 0.0:
                 (parked if symbol != "tau" else constant).append(f"{symbol}{j + 1}")
     lost = [c for c in parked if c.startswith("q") and f"tau{c[1:]}" in constant]
@@ -257,6 +259,9 @@ def dead_channels(log: Log, robot: Robot) -> Finding:
                 f"joints: [{', '.join(name for name in log.joints if name not in absent)}]"
             )
         return Finding("dead channels", "problem", "; ".join(sentences), advice, numbers=numbers)
+    if without:
+        text = f"no values in {', '.join(without)}: velocities come from positions"
+        return Finding("dead channels", "note", text, "record the velocity of every joint, or of none", numbers=numbers)
     if parked:
         advice = "joints that stand still reveal only part of their parameters; move them if they are to be identified"
         return Finding("dead channels", "note", f"no change in {', '.join(parked)}", advice, numbers=numbers)
@@ -392,6 +397,16 @@ def _flat_tops(x: Array, step: float) -> tuple[int, NDArray[np.bool_]]:
     return total, out
 
 
+def _creeping(fastest: float, assumed: bool, numbers: Mapping[str, object]) -> Finding:
+    """Of a motion that would be possible a thousand times faster; a refusal where nobody said that its clock counts seconds."""
+    text = f"no joint is faster than {fastest:.2g} of its velocity limit"
+    if assumed:
+        advice = "state the unit, t=ms, or t=s if it is seconds: as option, units: {t: ms} in the card, or [ms] behind its name"
+        return Finding("clock", "problem", f"the clock looks like milliseconds: {text}", advice, numbers=numbers)
+    advice = "check the unit of time; if it is s, the velocity limits of the model"
+    return Finding("limits", "warning", f"{text}: the clock may count milliseconds", advice, numbers=numbers)
+
+
 def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) -> Finding:
     """Positions and velocities beyond what the robot can do: wrong units, wrong zero, wrong joint order; or far too slow for it."""
     q = log.need("q")
@@ -405,9 +420,7 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     numbers: dict[str, object] = {"beyond": over, "velocity": fast}
     fastest = float(fast[moving].max(initial=0.0))
     if not outside and 0.0 < fastest < CREEPING:
-        text = f"no joint is faster than {fastest:.2g} of its velocity limit: the clock may count milliseconds"
-        advice = "check the unit of time; if it is s, the velocity limits of the model"
-        return Finding("limits", "warning", text, advice, numbers=numbers)
+        return _creeping(fastest, log.origin.seconds_assumed and log.dq is None, numbers)
     sentences = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
     sentences += (
         [f"{joint_list(quick)} faster than the velocity limit by a factor of up to {fast[quick].max():.3g}"] if quick else []

@@ -21,6 +21,7 @@ from inertica.estimators.actuators.values import QUANTITIES
 from inertica.numbers import number
 from inertica.workflow.actuators.result import UNSEEN
 from inertica.workflow.actuators.words import sentences
+from inertica.writing import whole_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     from inertica.report.actuators import write_actuators_report
     from inertica.workflow.actuators.card import write_card
     from inertica.workflow.actuators.job import actuators
+    from inertica.workflow.actuators.result import RESULT
 
     with progress_line() as say:
         result = actuators(
@@ -76,7 +78,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     files = []
     if arguments.output is not None:
         folder = arguments.output
-        files = [result.save(folder), write_card(result, folder), write_actuators_report(result, folder)]
+        with whole_folder(folder, RESULT) as part:
+            made = [result.save(part), write_card(result, part), write_actuators_report(result, part)]
+        files = [folder / file.name for file in made]
     return Answer(result.document() | {"written": [str(f) for f in files]}, lambda: text(result, files))
 
 

@@ -39,10 +39,13 @@ class ScaledSvd:
     def of(cls, R: Array, resolved: float = RESOLVED) -> ScaledSvd:
         scale = np.linalg.norm(R, axis=0)
         # a column that no row contains stays zero and shows as a direction that is not known
-        scale[scale == 0.0] = 1.0
+        empty = scale == 0.0
+        scale[empty] = 1.0
         with one_thread():
             U, s, Vt = np.linalg.svd(R / scale)
-        return cls(U, s, Vt, scale, s > resolved * s.max(initial=0.0))
+        known = s > resolved * s.max(initial=0.0)
+        Vt[np.ix_(known, empty)] = 0.0  # rounding, which would look like a variance
+        return cls(U, s, Vt, scale, known)
 
     @property
     def half(self) -> Array:
@@ -50,8 +53,14 @@ class ScaledSvd:
         return np.asarray(self.Vt[self.known].T / self.s[self.known] / self.scale[:, None])
 
     def solve(self, z: Array) -> Array:
-        """(b,) least squares of R x = z, zero along directions that are not known."""
-        return np.asarray(self.Vt[self.known].T @ ((self.U.T @ z)[self.known] / self.s[self.known]) / self.scale)
+        """(b,) or (b, k) least squares of R x = z, zero along directions that are not known."""
+        along = (self.U.T @ z)[self.known].T / self.s[self.known]
+        return np.asarray((along @ self.Vt[self.known] / self.scale).T)
+
+    def solve_transposed(self, g: Array) -> Array:
+        """(b,) or (b, k) least squares of R'x = g, zero along directions that are not known."""
+        along = (g.T / self.scale) @ self.Vt[self.known].T / self.s[self.known]
+        return np.asarray((along @ self.U[:, self.known].T).T)
 
     @property
     def condition(self) -> float:

@@ -49,9 +49,12 @@ def block_changes(system: Observations, beta: Array, joint_weights: Array, count
 
 def _half_inverse(A: Array) -> Array:
     """(b, k) K with K K' = A^-1 on the directions that A resolves."""
-    scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
+    scale = np.sqrt(np.diag(A))
+    empty = scale == 0.0  # no row has the parameter: its torque was not recorded, say
+    scale[empty] = 1.0
     value, V = np.linalg.eigh(A / np.outer(scale, scale))
     known = value > SINGULAR * value[-1]
+    V[np.ix_(empty, known)] = 0.0
     return np.asarray(V[:, known] / np.sqrt(value[known]) / scale[:, None])
 
 

@@ -27,6 +27,7 @@ class Clock:
         start: seconds since 1970 that were taken off.
         masks: reason -> (N,) samples at which the clock cannot be trusted.
         warnings, notes: sentences.
+        assumed: neither header nor user states a unit, and nothing but habit speaks for seconds.
     """
 
     t: NDArray[np.float64]
@@ -34,6 +35,7 @@ class Clock:
     masks: dict[str, NDArray[np.bool_]]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    assumed: bool = False
 
 
 def read_clock(table: Table, column: str, unit: str = "") -> Clock:
@@ -52,17 +54,18 @@ def read_clock(table: Table, column: str, unit: str = "") -> Clock:
         if unit
         else _recognised(table, column, values[finite], notes, warnings)
     )
+    assumed = not unit and scale == 1.0
     start: float | None = table.start
     if YEAR_2000 <= typical * scale <= YEAR_2100:
         # a clock that was set after the computer had started does not begin with such a time
         first = int(np.flatnonzero(finite & (values * scale >= YEAR_2000))[0])
         start = float(values[first] * scale)
-        t = _scaled(_since(raw, values, first), scale)
+        t, assumed = _scaled(_since(raw, values, first), scale), False
         notes.append(f"'{column}' counts from 1970; t is 0 at its first value, {start:.3f} s")
     else:
         t = _scaled(values, scale)
     masks = _faults(table, column, t, warnings)
-    return Clock(t, start, masks, tuple(warnings), tuple(notes))
+    return Clock(t, start, masks, tuple(warnings), tuple(notes), assumed)
 
 
 def _scaled(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:

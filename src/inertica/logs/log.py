@@ -63,6 +63,7 @@ class Origin:
         interval: the time slice that was asked for, open ends infinite.
         columns: symbol -> the file's columns, one per joint, empty where the file has none.
         start: seconds since 1970 of t = 0, when the file's clock counts from there.
+        seconds_assumed: nobody states the unit of the file's clock, and its numbers do not tell it.
     """
 
     path: Path | None = None
@@ -70,6 +71,7 @@ class Origin:
     interval: tuple[float, float] | None = None
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     start: float | None = None
+    seconds_assumed: bool = False
 
     def __str__(self) -> str:
         name = str(self.path) if self.path else self.format or "memory"
@@ -177,9 +179,11 @@ class Log(Tabular):
     def q(self) -> Array | None:
         return self.signals.get("q")
 
-    @property
+    @cached_property
     def dq(self) -> Array | None:
-        return self.signals.get("dq")
+        """Recorded velocities; None where a joint has none, so that positions have to tell them."""
+        dq = self.signals.get("dq")
+        return dq if dq is not None and np.isfinite(dq).any(axis=0).all() else None
 
     @property
     def ddq(self) -> Array | None:

@@ -110,6 +110,7 @@ def _assemble(table: Table, description: Description | None, options: ReadOption
             format=table.format,
             columns={symbol: tuple(h.text if h else "" for h in row) for symbol, row in selection.signals.items()},
             start=clock.start,
+            seconds_assumed=clock.assumed,
         ),
         warnings=(*table.warnings, *selection.warnings, *clock.warnings, *warnings, *faults, *far, *others),
         notes=(*table.notes, *selection.notes, *clock.notes, *notes),

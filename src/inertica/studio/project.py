@@ -117,7 +117,11 @@ class Project:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What studio.json says."""
+        """What studio.json says, links that name no file left out."""
+        stated = self._stated()
+        return stated | {"links": [name for name in stated["links"] if isinstance(name, str) and "\0" not in name]}
+
+    def _stated(self) -> dict[str, Any]:
         path = self.folder / STATE
         with self._lock:
             if not path.is_file():
@@ -138,6 +142,8 @@ class Project:
             state = self.state
             strange = [str(key) for key in state if key not in ("version", *PARTS)]
             out += [f"{STATE}: the key '{key[:40]}' is not known and is left alone" for key in strange]
+            if (lost := len(self._stated()["links"]) - len(state["links"])) > 0:
+                out.append(f"{STATE}: {lost} of its links name no file; link those files again")
             if len(self.logs) < len(state["logs"]):
                 out.append(f"{STATE}: {len(state['logs']) - len(self.logs)} of its logs cannot be understood; add them again")
         except InputError as error:

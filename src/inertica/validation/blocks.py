@@ -21,6 +21,7 @@ from inertica.arrays import Array
 from inertica.dynamics.tsqr import Factors
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
+from inertica.estimators.joint_noise import own_sigmas
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.periods import part_counts, shared_parts
@@ -145,16 +146,8 @@ class Blocks:
     @cached_property
     def weights(self) -> Array:
         """(n,) 1 / sigma_j from all blocks, every joint fitted alone."""
-        out = np.empty(self.n)
-        for j in range(self.n):
-            parts, count = [block.joints[j] for block in self.fit], sum(block.counts[j] for block in self.fit)
-            G = sum(p.R.T @ p.R for p in parts)
-            g = sum(p.R.T @ p.z for p in parts)
-            yy = sum(float(p.z @ p.z) + p.rest**2 for p in parts)
-            x = np.linalg.lstsq(np.asarray(G), np.asarray(g), rcond=1e-13)[0]
-            left = max(yy - float(np.asarray(g) @ x), 1e-12 * yy, 1e-300)
-            out[j] = np.sqrt(max(count - len(x), 1.0) / left)
-        return out
+        whole = Factors.joined(self.fit)
+        return np.asarray(1.0 / own_sigmas(whole.joints, whole.counts))
 
     def _solve(self, blocks: Sequence[int], use: NDArray[np.bool_]) -> Array:
         b = self.base.rank

@@ -289,3 +289,24 @@ def test_a_servo_by_its_firmware(tmp_path: Path) -> None:
     card.write_text(f"model: {model.name}\nloop: {{law: servo, p: {p}, counts: {counts:g}}}\n", encoding="utf-8")
     (joint,) = ia.actuators(card, [log], threads=1).joints
     assert joint.kd.label == "stated" and joint.kd.value == 0.0 and joint.viscous.label in ("determined", "weak")
+
+
+def test_a_damaged_result_is_a_sentence(found: ActuatorsResult, tmp_path: Path) -> None:
+    found.save(tmp_path)
+    file = tmp_path / "result.json"
+    whole = json.loads(file.read_text())
+    damages = {
+        "is missing": {k: v for k, v in whole.items() if k != "posterior"},
+        "damaged": whole | {"joints": [1, 2, 3]},
+        "should hold as many values": whole | {"posterior": whole["posterior"] | {"names": whole["posterior"]["names"][:-1]}},
+        "joints that are not there": whole | {"joints": whole["joints"][:1]},
+        "free runs": whole | {"free_run": {"x": {"rms": [1.0], "before": [1.0], "fitted": True}}},
+        "links or friction": whole | {"constant_friction": [0.1]},
+    }
+    for words, document in damages.items():
+        file.write_text(json.dumps(document))
+        with pytest.raises(ia.InputError, match=words):
+            ActuatorsResult.load(tmp_path)
+    file.write_text("[" * 100_000)
+    with pytest.raises(ia.InputError, match="nested too deeply"):
+        ActuatorsResult.load(tmp_path)

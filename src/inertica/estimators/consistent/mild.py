@@ -29,6 +29,7 @@ from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import residual_times
+from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
 from inertica.guard import compare
 from inertica.physical.cone import ConeSolution, Program
@@ -154,7 +155,7 @@ def _lowest(scores: Mapping[float, float], weakest: float) -> float:
 def correlation(system: Observations, stacked: Stacked) -> float:
     """Median over the joints of the correlation time of the residuals of plain least squares, in rows."""
     with one_thread():
-        beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
+        beta = ScaledSvd.of(stacked.R).solve(stacked.z)
     return float(np.median(residual_times(system, beta)))
 
 

@@ -14,7 +14,7 @@ from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance, scores_of
-from inertica.estimators.evidence import RESOLVED, Evidence, Scores, Solution
+from inertica.estimators.evidence import Evidence, ScaledSvd, Scores, Solution
 from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed
 from inertica.estimators.observe import Observations
@@ -202,7 +202,7 @@ class _Fit:
         beta = self.solution.beta
         with one_thread():
             plain = bread @ filling @ bread
-            step = np.linalg.lstsq(curved.T, now.R.T @ (now.z - now.R @ beta), rcond=RESOLVED)[0]
+            step = ScaledSvd.of(curved).solve_transposed(now.R.T @ (now.z - now.R @ beta))
         known = scores or Scores(filling, filling)
         evidence = Evidence(curved, curved @ beta + step, known, self.solution.strategy, now.rest)
         return (plain if scores is None else scores.through(bread)), plain, evidence

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from inertica.arrays import Array
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
-from inertica.estimators.evidence import RESOLVED, Solution
+from inertica.estimators.evidence import RESOLVED, ScaledSvd, Solution
 from inertica.estimators.linear.essential import Dropped, Essential
 from inertica.estimators.linear.least_squares import MEASURED, observed
 from inertica.estimators.linear.prior_fill import filled_prior
@@ -99,7 +99,7 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
     chi = reference + gain @ (stacked.z - stacked.R @ base.beta(reference))
     half = base.T @ gain
     # half = bread R': what a score W'r does to beta, on the directions that R has
-    bread = half @ np.linalg.pinv(stacked.R.T, rcond=RESOLVED)
+    bread = ScaledSvd.of(stacked.R).solve(half.T).T
     beta = base.beta(chi)
     plain = half @ half.T
     covariance = hac(system, beta, bread, weights) if method.hac else plain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from inertica.arrays import Array
-from inertica.documents import plain
-from inertica.errors import FileError
+from inertica.documents import plain, typed
+from inertica.errors import FileError, InputError
+from inertica.escape import one_line
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.logs.readers.guard import read_json
 from inertica.writing import make_folder, write_whole
 
 RESULT = "result.json"
@@ -260,55 +262,70 @@ class ActuatorsResult:
     def load(cls, path: str | Path) -> ActuatorsResult:
         """Reads what `save` wrote: the folder or its `result.json`."""
         file = Path(path) / RESULT if Path(path).is_dir() else Path(path)
-        try:
-            saved = json.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise FileError(file, f"cannot be read ({error.strerror})") from None
-        except ValueError as error:
-            raise FileError(file, f"is no JSON ({error})") from None
-        if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+        saved = read_json(file)
+        if saved.get("format") != FORMAT:
             raise FileError(file, f"is no result of `inertica actuators` (its format should be '{FORMAT}')")
-        return _result(saved)
+        try:
+            result = _result(saved)
+        except KeyError as error:
+            raise FileError(file, f"is a damaged result of `inertica actuators`: {error} is missing") from None
+        except (InputError, AttributeError, TypeError, ValueError) as error:
+            raise FileError(file, f"is a damaged result of `inertica actuators` ({one_line(str(error))[:200]})") from None
+        if (fault := _contradiction(result)) is not None:
+            raise FileError(file, f"is a damaged result of `inertica actuators`: {fault}")
+        return result
 
 
 def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
     posterior = saved["posterior"]
+    texts = {name: typed(tuple[str, ...], saved[name]) for name in ("scale", "logs", "warnings", "notes")}
     return ActuatorsResult(
-        saved["robot"],
-        saved["model"],
-        tuple(JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]),
-        tuple(_combination(c) for c in saved["confounded"]),
-        tuple(saved["scale"]),
-        {name: FreeRun(_floats(r["rms"]), _floats(r["before"]), r["fitted"]) for name, r in saved["free_run"].items()},
-        dict(saved["time"]),
-        Posterior(
-            tuple((name, int(joint) - 1) for name, joint in posterior["names"]),
+        robot=typed(str, saved["robot"]),
+        model=typed(str, saved["model"]),
+        joints=tuple(
+            JointActuator(typed(str, j["name"]), **{name: _quantity(j[name]) for name in QUANTITIES}) for j in saved["joints"]
+        ),
+        confounded=tuple(typed(Combination, c) for c in saved["confounded"]),
+        free_run={typed(str, name): typed(FreeRun, run) for name, run in saved["free_run"].items()},
+        time=typed(Mapping[str, float], saved["time"]),
+        posterior=Posterior(
+            tuple((typed(str, name), typed(int, joint) - 1) for name, joint in posterior["names"]),
             np.array(posterior["mean"], float),
             np.array(posterior["covariance"], float).reshape(2 * (len(posterior["mean"]),)),
             np.array(posterior["shift"], float),
         ),
-        saved["links_std"],
-        saved["command"]["hold"],
-        saved["standstill"]["impedance"],
-        saved["standstill"]["rate"],
-        tuple(saved["logs"]),
-        tuple(saved["warnings"]),
-        tuple(saved["notes"]),
-        None if saved["links"] is None else np.array(saved["links"], float),
-        _floats(saved["constant_friction"]),
+        links_std=typed(float, saved["links_std"]),
+        hold=typed(str, saved["command"]["hold"]),
+        impedance=typed(float, saved["standstill"]["impedance"]),
+        rate=typed(float | None, saved["standstill"]["rate"]),
+        links=None if saved["links"] is None else np.array(saved["links"], float),
+        constant_friction=typed(tuple[float, ...], saved["constant_friction"]),
+        **texts,
     )
 
 
-def _combination(saved: Mapping[str, Any]) -> Combination:
-    lists = {key: tuple(saved[key]) for key in ("parameters", "direction", "quantities", "joints")}
-    return Combination(text=saved["text"], exact=bool(saved.get("exact", True)), **lists)
+def _contradiction(result: ActuatorsResult) -> str | None:
+    """What of a result does not go together; None when all does."""
+    n, posterior = len(result.joints), result.posterior
+    coordinates = set(posterior.names)
+    used = [(name, j - 1) for c in result.confounded for name, j in zip(c.quantities, c.joints, strict=False)]
+    if any(name not in QUANTITIES or not 0 <= j < n for name, j in coordinates):
+        return "the posterior is of quantities or joints that are not there"
+    if not posterior.mean.shape == posterior.shift.shape == (len(posterior.names),) or len(coordinates) != len(posterior.names):
+        return "the posterior should hold as many values as names, and every name once"
+    if not all(np.isfinite(x).all() for x in (posterior.mean, posterior.shift, posterior.covariance)):
+        return "the posterior holds values that are not finite"
+    if any(not len(c.quantities) == len(c.joints) == len(c.direction) for c in result.confounded) or not coordinates >= set(used):
+        return "confounded quantities are not among those of the posterior"
+    if any(not len(run.rms) == len(run.before) == n for run in result.free_run.values()):
+        return "free runs are not of all joints"
+    if len(result.constant_friction) not in (0, n) or (result.links is not None and result.links.shape != (n, 10)):
+        return "links or friction are not of all joints"
+    return None
 
 
-def _quantity(saved: Mapping[str, Any], name: str) -> Quantity:
-    value = np.inf if saved["value"] is None else float(saved["value"])  # JSON knows no infinity
-    interval = None if saved["interval"] is None else _floats(saved["interval"])
-    return Quantity(value, saved["std"], interval, saved["label"])  # type: ignore[arg-type]
-
-
-def _floats(values: Iterable[float | None]) -> tuple[float, ...]:
-    return tuple(np.nan if x is None else float(x) for x in values)
+def _quantity(saved: Mapping[str, Any]) -> Quantity:
+    # JSON knows no infinity: a torque limit that was not reached
+    value = np.inf if saved["value"] is None else typed(float, saved["value"])
+    interval = typed(tuple[float, float] | None, saved["interval"])
+    return Quantity(value, typed(float | None, saved["std"]), interval, typed(str, saved["label"]))

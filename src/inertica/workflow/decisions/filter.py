@@ -7,6 +7,7 @@ filter predicts raw torque well whatever it does to the parameters; the fit must
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -187,7 +188,12 @@ def choose_filter(
     for source in sources:
         candidate = recipe_for(fit, rate, replace(recipe, velocity=source))
         problem = Problem.of_logs(base, logs, candidate, description.prior)
-        scores = _descent(problem, candidate, logs, cutoffs, fit, say)
+        try:
+            scores = _descent(problem, candidate, logs, cutoffs, fit, say)
+        except TooFewSamplesError:  # by a record that is no velocity every row may lie at a reversal
+            if source == sources[-1] and not tried:
+                raise
+            continue
         tried |= {(cutoff, source): score for cutoff, score in scores.items()}
     cutoff, velocity = min(tried, key=lambda key: tried[key])
     origin = "its own record" if velocity == "recorded" else "differences"
@@ -219,13 +225,14 @@ def stated_cutoff(
     value = f"fit and predictions up to {cutoff:g} Hz, velocity: "
     if len(recipes) == 1:
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
-    problems = [Problem.of_logs(base, logs, candidate, description.prior) for candidate in recipes]
-    try:
-        scores: dict[str, float] = {
-            candidate.velocity: Blocks(problem).evaluate().all for candidate, problem in zip(recipes, problems, strict=True)
-        }
-    except TooFewSamplesError:  # nothing to leave out: the record is taken at its word
+    scores: dict[str, float] = {}
+    for candidate in recipes:
+        problem = Problem.of_logs(base, logs, candidate, description.prior)
+        with suppress(TooFewSamplesError):  # nothing to leave out
+            scores[candidate.velocity] = Blocks(problem).evaluate().all
+    if not scores:  # the record is taken at its word
         return recipes[0], Choice.given("filter", value + recipes[0].velocity)
+    recipes = [candidate for candidate in recipes if candidate.velocity in scores]
     chosen = min(recipes, key=lambda candidate: scores[candidate.velocity])
     value += chosen.velocity
     return chosen, Choice(

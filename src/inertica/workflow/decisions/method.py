@@ -8,6 +8,7 @@ import numpy as np
 
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
+from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Wls
 from inertica.workflow.identify.choice import Choice, candidates
@@ -45,7 +46,7 @@ def outliers(problem: Problem) -> float:
     """Share of outliers in the residuals of a plain fit, largest over the joints."""
     system = problem.observations
     stacked = system.stacked(1.0 / system.sigmas)
-    beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
+    beta = ScaledSvd.of(stacked.R).solve(stacked.z)
     residual, use = (np.concatenate(x) for x in zip(*system.records(beta), strict=True))
     worst = 0.0
     for r in (residual[use[:, j], j] for j in range(system.n)):

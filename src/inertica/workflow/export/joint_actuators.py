@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +10,9 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
-from inertica.errors import FileError, InputError
+from inertica.errors import InputError
 from inertica.estimators.actuators.values import QUANTITIES, RICHER, ActuatorValues
+from inertica.logs.readers.guard import read_json
 from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
 from inertica.robot.formats.mjcf import MJCF
@@ -142,13 +141,7 @@ def joint_actuators(
 
 def _loaded(path: Path) -> Result | ActuatorsResult:
     file = path / RESULT if path.is_dir() else path
-    try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(file, f"cannot be read ({error.strerror}); name the folder of a result") from None
-    except ValueError as error:
-        raise FileError(file, f"is no result: it is not JSON ({error})") from None
-    if isinstance(saved, Mapping) and saved.get("format") == FORMAT:
+    if read_json(file).get("format") == FORMAT:
         return ActuatorsResult.load(file)
     return Result.load(path if path.is_dir() else path.parent)
 

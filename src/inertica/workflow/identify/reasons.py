@@ -281,6 +281,7 @@ class StatedCutoff(Reason):
         each = {c.name: f"{100 * c.score:.3g} %" for c in choice.candidates}
         chosen = next(c.name for c in choice.candidates if c.taken)
         others = ", ".join(f"{score} ({name})" for name, score in each.items() if name != chosen)
+        others = others or "no other: the recorded velocities, or those of the positions, leave too few rows between reversals"
         return f"{choice.value}: the cut-off is given; on data left out {each[chosen]}, against {others}"
 
 
