@@ -12,6 +12,7 @@ from inertica.errors import FileError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.drives import Armature
 from inertica.robot.formats.mjcf_file import read_mjcf, write_mjcf
+from inertica.robot.formats.mjcf_write import mjcf_text
 from inertica.robot.friction import Coulomb, Viscous
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
@@ -308,6 +309,15 @@ def test_a_free_joint_is_a_floating_base(tmp_path):
     np.testing.assert_allclose(again.prior.values, changed.values, rtol=1e-12, atol=1e-15)
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "again.xml"))
     assert model.body("torso").mass == pytest.approx(changed["M0"], rel=1e-12)
+
+
+def test_a_new_file_of_a_floating_robot_has_a_free_joint(tmp_path):
+    """MuJoCo and the reader find the values and the free base again."""
+    found = load(str(write(tmp_path, FREE)))
+    (tmp_path / "new.xml").write_text(mjcf_text(found.prior))
+    again = load(str(tmp_path / "new.xml"))
+    np.testing.assert_allclose(again.prior.values, found.prior.values, rtol=1e-12, atol=1e-15)
+    assert again.robot.floating and mujoco.MjModel.from_xml_path(str(tmp_path / "new.xml")).nv == 7
 
 
 def test_free_bodies_beside_the_robot_are_refused(tmp_path):

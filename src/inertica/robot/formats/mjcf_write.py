@@ -49,7 +49,8 @@ def mjcf_text(parameters: Parameters, labels: Mapping[str, str] | None = None) -
 def _check(parameters: Parameters) -> None:
     """What MuJoCo would refuse is refused here, with a sentence."""
     robot = parameters.layout.robot
-    for j, joint in enumerate(robot.joints):
+    for j in robot.links:
+        joint = robot.joints[j]
         if not inertia.physically_consistent(parameters.link(j)):
             raise InputError(
                 f"the model is not written: MuJoCo refuses moving bodies that cannot exist, and no real body has the parameters of "
@@ -63,14 +64,15 @@ def _check(parameters: Parameters) -> None:
 def _bodies(parameters: Parameters, words: Mapping[int, str], parent: int, indent: str) -> list[str]:
     """The bodies that a link carries, each with those that it carries."""
     robot, out = parameters.layout.robot, []
-    for j, joint in enumerate(robot.joints):
-        if joint.parent != parent:
+    for j in robot.links:
+        joint, free = robot.joints[j], robot.floating and j == robot.n - 1
+        if (-1 if free else joint.parent) != parent:
             continue
         out.append(f"{indent}<body name={quoteattr(joint.link)}{_pose(joint)}>")
         if j in words:
             out.append(f"{indent}  {xml_comment(f'{MARK}: {words[j]}')}")
         out.append(f"{indent}  {_inertial(parameters.link(j))}")
-        out.append(f"{indent}  {_joint(robot, j, parameters)}")
+        out.append(f"{indent}  {'<freejoint/>' if free else _joint(robot, j, parameters)}")
         out += _bodies(parameters, words, j, indent + "  ")
         out.append(f"{indent}</body>")
     return out

@@ -16,6 +16,7 @@ from inertica.errors import InputError
 from inertica.escape import xml_comment
 from inertica.robot import inertia
 from inertica.robot.cardwrite import rpy_of
+from inertica.robot.floating import require_fixed_base
 from inertica.robot.formats.sdf_file import DYNAMICS, MODEL, PRODUCTS, SYMBOLS, WORLD
 from inertica.robot.layout import Parameters
 from inertica.robot.model import EARTH, Robot
@@ -33,6 +34,7 @@ def sdf_text(parameters: Parameters, labels: Mapping[str, str] | None = None) ->
         labels: parameter name -> trust label, written as a comment into each link.
     """
     robot = parameters.layout.robot
+    require_fixed_base(robot, "a new SDFormat file")
     _check(parameters)
     words = label_texts(parameters, labels or {})
     lines = ['<?xml version="1.0"?>', f'<sdf version="{VERSION}">']

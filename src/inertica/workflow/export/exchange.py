@@ -25,6 +25,7 @@ from inertica.frames import optional
 from inertica.robot import inertia
 from inertica.robot.cardwrite import limits_entry
 from inertica.robot.description import Description
+from inertica.robot.floating import require_fixed_base
 from inertica.robot.formats.mjcf import MJCF
 from inertica.robot.formats.mjcf_write import WORLD, mjcf_text
 from inertica.robot.formats.model_format import ModelFormat
@@ -57,6 +58,7 @@ def to_pinocchio(model: Model) -> Any:
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     parameters = _plain(model, "a Pinocchio model", PINOCCHIO)
     robot = parameters.layout.robot
+    require_fixed_base(robot, "a Pinocchio model")
     out = pin.Model()
     out.name = robot.name
     out.gravity.linear = np.array(robot.gravity)
