@@ -315,7 +315,7 @@ class Drives:
         middle, half = self.robot.ranges
         if self.scenario.error == "spring":  # on joint 2, or on the only one that there is
             j = min(1, n - 1)
-            out[:, j] = 0.6 * self.error_size[j] * self.scale[j] * (np.sin(self.error_phase[j]) - (q[:, j] - middle[j]) / half[j])
+            out[:, j] = 0.6 * self.error_size[j] * self.scale[j] * ((q[:, j] - middle[j]) / half[j] - np.sin(self.error_phase[j]))
         if self.scenario.error == "hose":
             j = n - 1
             x = (q[:, j] - middle[j]) / half[j]

@@ -321,10 +321,15 @@ def test_a_newcomer_with_broken_files_and_headers_of_his_own(browser, tmp_path):
         browser.until(
             "document.querySelector('#room .banner.bad')?.textContent.includes('the file has: clock, alpha, beta, first')"
         )
-        for label, value in (("t ", "clock"), ("q ", "alpha, beta"), ("tau ", "first, second")):
-            field = f"[...document.querySelectorAll('label.field')].find(l => l.textContent.startsWith('{label}'))"
-            browser.run(f"{field}.querySelector('input').value = {json.dumps(value)}")
-        browser.run("[...document.querySelectorAll('#room button')].find(b => b.textContent === 'Write into the card').click()")
+        columns = {
+            "position of shoulder": "alpha",
+            "position of elbow": "beta",
+            "torque of shoulder": "first",
+            "torque of elbow": "second",
+        }
+        for label, value in {"column of the clock": "clock", **columns}.items():
+            type_into(browser, f"[aria-label='{label}']", value)
+        press(browser, "#save-reading")
         browser.until("document.querySelectorAll('.chart .uplot').length === 2")
         enter(browser, "identify")
         press(browser, "#identify")

@@ -298,8 +298,7 @@ def test_a_damaged_result_is_a_sentence(found: ActuatorsResult, tmp_path: Path) 
     damages = {
         "is missing": {k: v for k, v in whole.items() if k != "posterior"},
         "damaged": whole | {"joints": [1, 2, 3]},
-        "the posterior has as many values": whole
-        | {"posterior": whole["posterior"] | {"names": whole["posterior"]["names"][:-1]}},
+        "should hold as many values": whole | {"posterior": whole["posterior"] | {"names": whole["posterior"]["names"][:-1]}},
         "joints that are not there": whole | {"joints": whole["joints"][:1]},
         "free runs": whole | {"free_run": {"x": {"rms": [1.0], "before": [1.0], "fitted": True}}},
         "links or friction": whole | {"constant_friction": [0.1]},

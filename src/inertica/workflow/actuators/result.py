@@ -312,11 +312,11 @@ def _contradiction(result: ActuatorsResult) -> str | None:
     if any(name not in QUANTITIES or not 0 <= j < n for name, j in coordinates):
         return "the posterior is of quantities or joints that are not there"
     if not posterior.mean.shape == posterior.shift.shape == (len(posterior.names),) or len(coordinates) != len(posterior.names):
-        return "the posterior has as many values as names, and every name once"
+        return "the posterior should hold as many values as names, and every name once"
     if not all(np.isfinite(x).all() for x in (posterior.mean, posterior.shift, posterior.covariance)):
         return "the posterior holds values that are not finite"
     if any(not len(c.quantities) == len(c.joints) == len(c.direction) for c in result.confounded) or not coordinates >= set(used):
-        return "what is confounded is not of what was posterior"
+        return "confounded quantities are not among those of the posterior"
     if any(not len(run.rms) == len(run.before) == n for run in result.free_run.values()):
         return "free runs are not of all joints"
     if len(result.constant_friction) not in (0, n) or (result.links is not None and result.links.shape != (n, 10)):

@@ -20,7 +20,6 @@ from inertica.estimators.consistent.mild import correlation
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.least_squares import Wls
 from inertica.identifiability.base import base_model
-from inertica.physical.cone import ConeSolution
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
@@ -36,6 +35,25 @@ RELIEF = 3.3**2
 standard deviations, as for a piece of friction."""
 
 NAMES = {Spring: "a spring", Counterbalance: "sine and cosine of its angle"}
+
+
+@dataclass(frozen=True)
+class _Pulled:
+    """A fit near the model.
+
+    Args:
+        squares: of what all columns together leave and of what the pull adds to it, so that fits with other columns compare.
+        pull: cost of the links' distance from the model's.
+        noise: variance of a row.
+    """
+
+    squares: float
+    pull: float
+    noise: float
+
+    @property
+    def objective(self) -> float:
+        return self.squares + self.pull
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,29 +95,25 @@ class _Model:
         Both fits have the pull that counts a change of a parameter by its own size as one independent residual (a weaker one may
         have been chosen just because links cannot explain the torque), and the same weights of the joints.
         """
-        before, noise = self.pulled
-        after, _ = trial.outcome(self.correlation, 1.0 / self.problem.observations.sigmas)
-        unit = self.correlation * noise
-        pull = (before.objective - before.squares) - (after.objective - after.squares)
-        return float(min(pull, before.objective - after.objective) / unit)
+        before, after = self.pulled, trial.pulled_by(self.correlation, 1.0 / self.problem.observations.sigmas)
+        return float(min(before.pull - after.pull, before.objective - after.objective) / (self.correlation * before.noise))
 
     @cached_property
-    def pulled(self) -> tuple[ConeSolution, float]:
-        """The fit with the pull of one independent residual, and the noise variance of its rows."""
-        return self.outcome(self.correlation, 1.0 / self.problem.observations.sigmas)
+    def pulled(self) -> _Pulled:
+        """The fit with the pull of one independent residual."""
+        return self.pulled_by(self.correlation, 1.0 / self.problem.observations.sigmas)
 
     @property
     def most_relief(self) -> float:
         """What no trial can exceed: all of the pull."""
-        solution, noise = self.pulled
-        return float((solution.objective - solution.squares) / (self.correlation * noise))
+        return float(self.pulled.pull / (self.correlation * self.pulled.noise))
 
-    def outcome(self, strength: float, weights: Array) -> tuple[ConeSolution, float]:
-        """The fit with a given strength of the pull, and the noise variance of its rows."""
-        ready = self.solve.with_strength(strength).prepared(self.problem)
-        fit = ready.fit(self.problem.observations.stacked(weights))
+    def pulled_by(self, strength: float, weights: Array) -> _Pulled:
+        """The fit with a given strength of the pull."""
+        ready, rows = self.solve.with_strength(strength).prepared(self.problem), self.problem.observations.stacked(weights)
+        fit = ready.fit(rows)
         solution, _ = ready.kept(fit, ready.used.prior, lambda: strength)
-        return solution, fit.noise
+        return _Pulled(solution.squares + rows.rest**2, solution.objective - solution.squares, fit.noise)
 
     @cached_property
     def residuals(self) -> list[Array]:

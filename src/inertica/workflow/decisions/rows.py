@@ -87,15 +87,18 @@ def choose_filter_and_rows(
     """
     rate = min(log.rate for log in logs)
     start = min(search_start(logs, base).narrowest, HIGHEST * rate)
-    masked = recipe_for(start, rate, replace(recipe, velocity="differences"))
     highest = min(max(position_edge(logs), start), HIGHEST * rate)
-    share = torque_share(Problem.of_logs(base, logs, masked, description.prior), highest)
-    if share >= MOST:
-        return choose_filter(description, base, logs, recipe, say, velocities)
+    usual: tuple[Recipe, Choice] | None = None
     try:
         usual = choose_filter(description, base, logs, recipe, say, velocities)
+        share = torque_share(Problem.of_logs(base, logs, usual[0], description.prior), highest)
+        if share >= MOST:
+            return usual
     except TooFewSamplesError:
-        usual = None
+        narrow = recipe_for(start, rate, replace(recipe, velocity="differences"))
+        share = torque_share(Problem.of_logs(base, logs, narrow, description.prior), highest)
+        if share >= MOST:
+            raise
     say("filter: a fit to every row, since most of the torque lies near reversals")
     widest = every_row_recipe(highest, rate, recipe, "differences")
     moving = [_moving(prepare(log, widest)) for log in logs]
@@ -104,12 +107,12 @@ def choose_filter_and_rows(
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
         score = next(each.score for each in tried if each.taken)
-        return every, Choice("filter", value, reasons.EveryRow(share, start, None), True, tried, score)
+        return every, Choice("filter", value, reasons.EveryRow(share, highest, None), True, tried, score)
     compared = _compared(description, base, logs, every_row.best, usual[0], moving)
     if compared.significantly_worse:
         choice = usual[1]
-        return usual[0], replace(choice, reason=reasons.EveryRow(share, start, compared, choice.reason), disagreement=True)
-    why = reasons.EveryRow(share, start, compared)
+        return usual[0], replace(choice, reason=reasons.EveryRow(share, highest, compared, choice.reason), disagreement=True)
+    why = reasons.EveryRow(share, highest, compared)
     return every, Choice("filter", value, why, True, tried, compared.score, compared.score_without)
 
 
