@@ -37,7 +37,7 @@ def test_the_whole_way(tmp_path, capsys):
     [
         (["--robot", "nothing"], "no robot or file 'nothing'"),
         (["--noise", "loud"], "no noise preset 'loud'"),
-        (["-o", "/dev/null/x"], "cannot be made"),
+        (["-o", "/dev/null/x"], "the folder cannot be written"),
     ],
 )
 def test_bad_input_is_one_sentence(words, said, capsys):

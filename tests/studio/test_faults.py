@@ -158,7 +158,7 @@ def test_a_job_whose_choices_cannot_be_kept_has_done_its_work(tmp_path):
 def test_a_project_that_cannot_be_made_is_a_sentence(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["studio", "--project", str(tmp_path / "file" / "project"), "--no-browser"]) == 2
-    assert "cannot be made (Not a directory)" in capsys.readouterr().err
+    assert "the folder cannot be written (Not a directory)" in capsys.readouterr().err
 
 
 # --- names -----------------------------------------------------------------------------------------------------------------------

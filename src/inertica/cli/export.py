@@ -48,6 +48,9 @@ inertica export result/ --as isaac-lab -o sim/
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="folder of a result; for code also a robot, by name or file")
+    # by itself argparse would keep the alternatives on one line, which is too long for a terminal
+    models = "|".join(f"--{form.word}" for form in FORMATS.values())
+    parser.usage = f"inertica export [options] RESULT ({models}) FILE\n       inertica export [options] RESULT --as TARGET -o DIR"
     target = parser.add_mutually_exclusive_group(required=True)
     for form in FORMATS.values():
         target.add_argument(f"--{form.word}", metavar="FILE", dest=form.name, type=Path, help=f"write {form.title}: {form.about}")
