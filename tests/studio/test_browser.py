@@ -126,7 +126,7 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
     with opened(browser, start(tmp_path / "project", card, [log])) as address:
         for room in ROOMS:
             enter(browser, room)
-            assert browser.run("document.querySelector('#room h1').textContent") == rooms.ROOMS[room].title
+            browser.until(f"document.querySelector('#room h1')?.textContent === {json.dumps(rooms.ROOMS[room].title)}")
             assert browser.run("document.documentElement.scrollWidth <= innerWidth")
         enter(browser, "robot")
         field = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
-from inertica.errors import InputError
+from inertica.errors import FileError, InputError
 from inertica.estimators.actuators.values import QUANTITIES, RICHER, ActuatorValues
 from inertica.logs.readers.guard import read_json
 from inertica.robot.control import LAWS, stated_law
@@ -141,6 +141,8 @@ def joint_actuators(
 
 def _loaded(path: Path) -> Result | ActuatorsResult:
     file = path / RESULT if path.is_dir() else path
+    if not file.is_file():
+        raise FileError(file, "is not there; name the folder of a result")
     if read_json(file).get("format") == FORMAT:
         return ActuatorsResult.load(file)
     return Result.load(path if path.is_dir() else path.parent)
