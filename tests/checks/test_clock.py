@@ -80,3 +80,19 @@ def test_a_clock_without_unit_on_which_the_robot_creeps(tmp_path: Path) -> None:
     stated = check(robot, [read_log(path, robot, units={"t": "s"})])
     assert "looks like milliseconds: no joint" not in " ".join(f.text for f in stated.problems)
     assert [f.verdict for f in stated.of("limits")] == ["warning"]
+
+
+def test_a_velocity_limit_for_want_of_a_better_one_accuses_no_clock(tmp_path: Path) -> None:
+    """Files of some exporters state numbers that no joint reaches."""
+    log = clean(0)
+    lines = np.column_stack([4.0 * log.t, log.q, log.tau])
+    names = ",".join([f"q{j}" for j in range(1, 7)] + [f"tau{j}" for j in range(1, 7)])
+    path = tmp_path / "log.csv"
+    np.savetxt(path, lines, delimiter=",", header=f"t,{names}", comments="")
+    robot = load("tx40")
+    limits = replace(robot.robot.limits, velocity=(1e5,) * 6)
+    robot = replace(robot, robot=replace(robot.robot, limits=limits))
+    slow = read_log(path, robot)
+    assert np.abs(np.diff(slow.q, axis=0) / np.diff(slow.t)[:, None]).max() < 1e-3 * 1e5  # below a thousandth of the limit
+    assert "looks like" not in finding(robot, slow)
+    assert [f.verdict for f in check(robot, [slow]).of("limits")] == ["fine"]

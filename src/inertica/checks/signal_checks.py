@@ -21,6 +21,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.resample import GAP
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
+from inertica.robot.natural import speeds
 from inertica.scalars import HUGE
 
 SLOW_RATE = 50.0
@@ -46,6 +47,9 @@ MOST_ROWS = 10
 
 CREEPING = 1e-3
 """Part of the velocity limit below which a thousand times the speed would still be possible."""
+
+FASTEST = 10.0
+"""Radians (or lengths of the longest link) in the natural time of a robot that no joint is faster than; higher limits say nothing."""
 
 
 def sampling(log: Log, band: float = 0.0) -> Finding:
@@ -419,7 +423,9 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     quick = [j for j in range(log.n) if fast[j] > 1.1]
     numbers: dict[str, object] = {"beyond": over, "velocity": fast}
     fastest = float(fast[moving].max(initial=0.0))
-    if not outside and 0.0 < fastest < CREEPING:
+    # many files state a limit of 100 or 1000 rad/s for want of a better one, beside which every motion creeps
+    possible = np.minimum(robot.limits.velocity, FASTEST * speeds(robot))
+    if not outside and fastest > 0.0 and np.all(speed.max(axis=0)[moving] < CREEPING * possible[moving]):
         return _creeping(fastest, log.origin.seconds_assumed and log.dq is None, numbers)
     sentences = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
     sentences += (
