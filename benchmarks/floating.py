@@ -3,7 +3,8 @@
     python benchmarks/floating.py [--mode crane sensor] [--legs 1] [--runs 30] [--first 10] [--seconds 10] [--json]
 
 Every run draws a motion of joints and base (tests/mujoco_walker.py: legs of three joints on a trunk that a stiff spring moves about),
-records it with noise and identifies with all defaults; the card states viscous and Coulomb friction and drive inertia.  `crane`: what
+records it with noise and identifies by the command with all defaults; the card states viscous and Coulomb friction and drive inertia.
+The links of the model file are off by tens of percent, as in trust.py.  `crane`: what
 holds the trunk is unknown; `sensor`: the force on it is measured.  A row counts how many intervals of the parameters with each label
 hold the truth; `residual` is the median, over runs, of the error of joint torques on a second record, over that of the true model with
 the same filter.
@@ -12,6 +13,8 @@ the same filter.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -21,8 +24,11 @@ from pathlib import Path
 import numpy as np
 
 import inertica as ia
+from inertica.cli.main import main as command
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from trust_experiments import wrong_body
+
 from mujoco_walker import CRANE, SENSOR, card, model_text, record
 
 LABELS = ("determined", "weak", "combined", "unidentifiable")
@@ -31,10 +37,21 @@ LABELS = ("determined", "weak", "combined", "unidentifiable")
 def run(folder: Path, mode: str, legs: int, seed: int, seconds: float) -> tuple[dict[str, tuple[int, int]], float]:
     """Per label how many intervals hold the truth and how many there are; error of joint torques over that of the true model."""
     stated = card(folder, mode, legs)
+    walker, rng = ia.load(str(folder / "walker.xml")), np.random.default_rng([seed, 7])
+    values = walker.prior.values.copy()
+    for _, where in walker.layout.bodies:
+        if np.any(values[where]):
+            values[where] = wrong_body(values[where], rng)
+    ia.save_model(walker, walker.prior.with_values(values), folder / "wrong.xml")
+    stated.write_text(stated.read_text().replace("walker.xml", "wrong.xml"))
     (folder / "truth.xml").write_text(model_text(legs=legs))
     for name, number in (("fit", seed), ("other", seed + 500)):
         record(folder / f"{name}.csv", mode, number, seconds, legs)
-    result = ia.identify(str(stated), [str(folder / "fit.csv")], validate=[str(folder / "other.csv")])
+    words = ["identify", str(stated), str(folder / "fit.csv"), "--validate", str(folder / "other.csv"), "-o", str(folder / "out")]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        if code := command(words):
+            raise RuntimeError(f"seed {seed}: exit code {code}: {said.getvalue()}")
+    result = ia.Result.load(folder / "out")
     layout = result.parameters.layout
     truth = ia.load(str(folder / "truth.xml")).prior.on(layout).values
     low, high = np.asarray(result.intervals).T

@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import inertica as ia
 from inertica.cli.main import main as command
@@ -289,11 +289,14 @@ def wrong_model(row: Row, run: int) -> dict[str, Any]:
     return model | {"links": [_wrong_link(link, rng) for link in catalog["links"]]}
 
 
-def _wrong_link(link: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
+def wrong_body(ten: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
     """A body that can exist, off by tens of percent in its own metric, so that a small link is not moved by more than its size."""
-    L = np.linalg.cholesky(inertia.pseudo_inertia([link[name] for name in inertia.NAMES]))
-    A = L @ (np.eye(4) + SPREAD * rng.standard_normal((4, 4)))
-    values = dict(zip(inertia.NAMES, inertia.from_pseudo_inertia(A @ A.T), strict=True))
+    A = np.linalg.cholesky(inertia.pseudo_inertia(ten)) @ (np.eye(4) + SPREAD * rng.standard_normal((4, 4)))
+    return inertia.from_pseudo_inertia(A @ A.T)
+
+
+def _wrong_link(link: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
+    values = dict(zip(inertia.NAMES, wrong_body([link[name] for name in inertia.NAMES], rng), strict=True))
     values |= {name: link[name] * np.exp(2.0 * SPREAD * rng.standard_normal()) for name in ("Ia", "Fv", "Fc") if name in link}
     return {name: float(f"{value:.6g}") for name, value in values.items()}
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.logs import Log, read_log
+from inertica.logs.mcap_write import JOINT_STATE
 
 JOINTS = ("shoulder", "elbow", "wrist_1")
 
@@ -79,22 +80,6 @@ def write_ros2(path: Path, storage: str, topics: tuple[str, ...] = ("/joint_stat
                 writer.write(connection, ns + 5_000_000, bytes(store.serialize_cdr(message, "sensor_msgs/msg/JointState")))
 
 
-JOINT_STATE_ROS2 = """std_msgs/Header header
-string[] name
-float64[] position
-float64[] velocity
-float64[] effort
-================================================================================
-MSG: std_msgs/Header
-builtin_interfaces/Time stamp
-string frame_id
-================================================================================
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
-"""
-
-
 def write_mcap(path: Path, finish: bool = True, compressed: bool = True) -> None:
     """An MCAP file written by the mcap packages; without `finish` it lacks its end, as after a crash."""
     from mcap.writer import CompressionType
@@ -103,7 +88,7 @@ def write_mcap(path: Path, finish: bool = True, compressed: bool = True) -> None
     _, messages = ros_messages(ros1=False)
     with path.open("wb") as file:
         writer = Writer(file, chunk_size=1024, compression=CompressionType.ZSTD if compressed else CompressionType.NONE)
-        schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE_ROS2)
+        schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE)
         for ns, m in messages:
             stamp = {"sec": m.header.stamp.sec, "nanosec": m.header.stamp.nanosec}
             body = {"header": {"stamp": stamp, "frame_id": ""}, "name": list(m.name)}

@@ -22,19 +22,20 @@ DATA = ROOT / "examples" / "data"
 NODES = ("play", "record", "identify")
 
 
+JOINTS = ("pan", "lift", "elbow")
+
+
 @pytest.fixture
 def trajectory(tmp_path: Path) -> Path:
     from inertica.excitation.fourier import Fourier
 
     A, B = np.random.default_rng(0).normal(size=(2, 3, 3)) * 0.1
-    ia.save_trajectory(
-        Fourier.at_rest(2.0, [0.0, 0.2, 0.3], A, B), tmp_path / "traj.yaml", robot="arm", joints=("pan", "lift", "elbow")
-    )
+    ia.save_trajectory(Fourier.at_rest(2.0, [0.0, 0.2, 0.3], A, B), tmp_path / "traj.yaml", robot="arm", joints=JOINTS)
     return tmp_path / "traj.yaml"
 
 
 def test_points_are_those_of_the_motion(trajectory: Path) -> None:
-    motion, points = ia.load_trajectory(trajectory), core.motion_points(trajectory, rate=50.0, lead=5.0)
+    motion, points = ia.load_trajectory(trajectory), core.motion_points(trajectory, JOINTS, rate=50.0, lead=5.0)
     assert len(points) == 101 and points[0].time == 5.0 and points[-1].stamp == (7, 0)
     q, dq, ddq = motion(np.array([p.time - 5.0 for p in points]))
     assert np.allclose([p.positions for p in points], q) and np.allclose([p.velocities for p in points], dq)
@@ -43,9 +44,15 @@ def test_points_are_those_of_the_motion(trajectory: Path) -> None:
 
 
 def test_no_point_lies_at_time_zero(trajectory: Path) -> None:
-    assert core.motion_points(trajectory, rate=10.0)[0].time == pytest.approx(0.1)
+    assert core.motion_points(trajectory, JOINTS, rate=10.0)[0].time == pytest.approx(0.1)
     with pytest.raises(ia.InputError, match="rate of the points"):
-        core.motion_points(trajectory, rate=0.0)
+        core.motion_points(trajectory, JOINTS, rate=0.0)
+
+
+def test_the_end_of_a_motion_is_a_point_and_its_joints_are_the_robots(trajectory: Path) -> None:
+    assert core.motion_points(trajectory, JOINTS, rate=7.3)[-1].stamp == (2, 0)  # 2 s are no whole number of intervals
+    with pytest.raises(ia.InputError, match="2 joint names for a motion of 3 joints"):
+        core.motion_points(trajectory, JOINTS[:2], rate=7.3)
 
 
 def test_states_in_any_order_become_a_log_that_is_identified(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import studio_arm as arm
 from inertica.cli.main import main
 from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused
-from inertica.studio.fields import told
+from inertica.studio.fields import error_document
 from inertica.studio.project import Project
 from inertica.studio.rooms import ROOMS, data, export, identify, motion, robot, trust
 from inertica.studio.start import prepare
@@ -223,7 +223,7 @@ def test_errors_name_the_field_of_the_page(tmp_path):
     assert odd["field"] == {"room": "data", "element": "columns"} and "How this log is read" in odd["error"]
     with pytest.raises(ia.InputError) as current:
         project.read_log("current.csv").need("tau")
-    problem = told(current.value)
+    problem = error_document(current.value)
     assert problem["field"] == {"room": "robot", "element": "gain-1"} and "N m per A" in problem["error"]
     for said in (odd["error"], problem["error"]):
         assert "card" not in said and "--" not in said and "{" not in said

@@ -9,6 +9,8 @@ import pytest
 
 import inertica as ia
 from inertica.errors import FileError
+from inertica.report.advice import advice
+from inertica.report.digest import digest
 from mujoco_walker import CRANE, SENSOR, card, model_text, record
 
 
@@ -38,6 +40,10 @@ def test_a_carried_robot_with_the_force_on_it_measured(tmp_path: Path) -> None:
     ia.export_model(result, tmp_path / "out.xml")
     again = ia.load(str(tmp_path / "out.xml"))
     assert again.prior["M0"] == pytest.approx(result.parameters["M0"], rel=1e-9)
+    # one row for the base, which is a link without a drive, and nothing that excite would refuse
+    lines = [line.text for line in digest(result)]
+    assert [line.split()[:2] for line in lines if "trunk" in line] == [["0", "trunk"]] and not any("base_" in x for x in lines)
+    assert "excite" not in " ".join(lines) and advice(result).command == "" and "command below" not in advice(result).next
     result.save(tmp_path / "result")
     assert ia.Result.load(tmp_path / "result").labels == result.labels
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import inertica as ia
+from inertica.excitation.files import joint_trajectory
 
 NANO = 1_000_000_000
 
@@ -28,11 +29,12 @@ class Point:
         return divmod(round(self.time * NANO), NANO)
 
 
-def motion_points(trajectory: str | Path, rate: float, lead: float = 0.0) -> list[Point]:
-    """Samples of a trajectory file that `inertica excite` wrote.
+def motion_points(trajectory: str | Path, joints: Sequence[str], rate: float, lead: float = 0.0) -> list[Point]:
+    """Samples of a trajectory file that `inertica excite` wrote, its end included.
 
     Args:
         trajectory: the file.
+        joints: names in the order of its columns.
         rate: of the points, Hz.
         lead: s to reach the first pose in; the motion starts after it.
     """
@@ -40,13 +42,11 @@ def motion_points(trajectory: str | Path, rate: float, lead: float = 0.0) -> lis
         raise ia.InputError(
             f"the rate of the points should be positive and the lead not negative, not {rate:g} Hz and {lead:g} s"
         )
-    motion = ia.load_trajectory(trajectory)
-    t = np.arange(int(np.floor(motion.period * rate + 1e-9)) + 1) / rate
-    q, dq, ddq = motion(t)
-    points = [
-        Point(lead + time, tuple(a), tuple(b), tuple(c))
-        for time, a, b, c in zip(t.tolist(), q.tolist(), dq.tolist(), ddq.tolist(), strict=True)
-    ]
+    points = []
+    for point in joint_trajectory(ia.load_trajectory(trajectory), joints, rate)["points"]:
+        stamp = point["time_from_start"]
+        states = (tuple(point[key]) for key in ("positions", "velocities", "accelerations"))
+        points.append(Point(lead + stamp["sec"] + stamp["nanosec"] / NANO, *states))
     return points[1:] if points and points[0].time == 0.0 else points  # controllers refuse a point at time zero
 
 

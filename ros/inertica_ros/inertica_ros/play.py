@@ -28,8 +28,9 @@ class Play(Node):
         action = self.declare_parameter("action", "/joint_trajectory_controller/follow_joint_trajectory").value
         self.client = ActionClient(self, FollowJointTrajectory, action)
         self.goal = FollowJointTrajectory.Goal()
-        self.goal.trajectory.joint_names = list(joint_names(robot))
-        for point in motion_points(trajectory, rate, lead):
+        joints = joint_names(robot)
+        self.goal.trajectory.joint_names = list(joints)
+        for point in motion_points(trajectory, joints, rate, lead):
             seconds, nanoseconds = point.stamp
             self.goal.trajectory.points.append(
                 JointTrajectoryPoint(

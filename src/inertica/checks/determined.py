@@ -62,7 +62,8 @@ def excitation(fit: PlainFit, base: BaseModel) -> Finding:
         return Finding("excitation", "fine", text, numbers=numbers)
     text += f"; hardly excited: {'; '.join(words for _, words in named[:3])}"
     verdict: Verdict = "warning" if condition > POOR_CONDITION else "note"
-    advice = "add a log that moves these (inertica excite designs one); a small residual on this log alone proves nothing"
+    designed = "" if base.layout.robot.floating else " (inertica excite designs one)"
+    advice = f"add a log that moves these{designed}; a small residual on this log alone proves nothing"
     return Finding("excitation", verdict, text, advice, numbers=numbers)
 
 

@@ -47,7 +47,6 @@ STEEPEST = 0.98
 WRONG = 0.5
 """Share of the squared angular velocity, or of gravity, that an orientation read wrongly leaves unexplained."""
 
-
 TURNS = 200
 """Turns between samples at which orientation and angular velocity are compared, so long that noise of single samples is small."""
 
@@ -61,7 +60,7 @@ class Base:
         efforts: (N, n) what measured forces do to every joint, which is added to recorded torques.
         unknown: nobody measured what acts on the base.
         masks: reason -> (N,) samples without a value.
-        notes, warnings: sentences for the log.
+        notes: sentences for the log.
     """
 
     q: Array

@@ -70,7 +70,9 @@ def advice(result: Result, positions: bool = True) -> Advice:
 
 
 def excite_command(result: Result, positions: bool = True) -> str:
-    """`inertica excite` for this robot, completing what its logs tell already."""
+    """`inertica excite` for this robot, completing what its logs tell already; empty for a base that floats."""
+    if result.description.robot.floating:
+        return ""
     source = result.description.source
     built_in = source.card is None and source.path.resolve().parent == Path(str(files("inertica.robot").joinpath("catalog")))
     robot = source.path.stem if built_in else str(source.card or source.path)
@@ -83,7 +85,7 @@ def excite_command(result: Result, positions: bool = True) -> str:
 
 def needy_joint(result: Result) -> int | None:
     """0-based joint with most values that the data tell weakly, of several the one that moved slowest; None without any."""
-    counts = [len(_weak(result, j)) for j in range(result.description.robot.n)]
+    counts = [len(_weak(result, j)) for j in range(result.description.robot.driven)]
     most = max(counts, default=0)
     if not most:
         return None
@@ -106,20 +108,24 @@ def _trust(result: Result) -> str:
 
 def _motion(result: Result) -> str:
     joint = needy_joint(result)
+    floating = result.description.robot.floating  # which no motion can be designed for
     if joint is None:
-        return "the command below designs another motion to check it with"
+        return (
+            "record another motion to check it with" if floating else "the command below designs another motion to check it with"
+        )
+    design = "record one in which it moves more" if floating else "the command below designs one"
     weak, name = _listed(_weak(result, joint)), f"joint {joint + 1}"
     share, speed = _used(result, joint), result.speeds[joint] if result.speeds else math.nan
     unit = result.description.robot.joints[joint].unit
     if not math.isfinite(speed):
-        return f"{name} needs more motion, since {weak} are known weakly: the command below designs one"
+        return f"{name} needs more motion, since {weak} are known weakly: {design}"
     if not math.isfinite(share):
-        return f"{name}, which reached {number(speed, 2)} {unit}/s, needs more motion for {weak}: the command below designs one"
+        return f"{name}, which reached {number(speed, 2)} {unit}/s, needs more motion for {weak}: {design}"
     if share < SLOW:
         reached = f"it reached {100 * share:.0f} % of its {number(result.description.robot.limits.velocity[joint], 3)} {unit}/s"
-        return f"{name} needs faster motion ({reached}) for {weak}: the command below designs one"
+        return f"{name} needs faster motion ({reached}) for {weak}: {design}"
     fast = f"it is fast enough at {100 * share:.0f} % of its limit"
-    return f"{name} needs another motion for {weak} ({fast}): the command below designs one"
+    return f"{name} needs another motion for {weak} ({fast}): {design}"
 
 
 def _weak(result: Result, joint: int) -> list[str]:

@@ -113,22 +113,27 @@ def _joints(result: Result, width: int) -> list[Line]:
     before = None if result.before is None or not result.before.masses else result.before.residual.raw.per_joint
     laws = friction_terms(result.parameters.layout.terms)
     rows = []
-    for j, joint in enumerate(robot.joints):
-        mine = [entry for entry in result.entries if entry.parameter.joint == j]
-        known = sum(entry.label == LABELS[0] for entry in mine)
-        mass = result.masses.links[j]
+    for j, joint in enumerate(robot.joints[: robot.driven]):
         rows.append([
             str(j + 1), shortened(joint.name, NAME), _percent(before[j]) if before else NONE, _percent(after[j]),
-            number(mass.mass, 3), number(mass.prior, 3), _laws([word(law) for law in laws if law.joint == j]),
-            f"{known} of {len(mine)}",
+            *_link(result, j, [word(law) for law in laws if law.joint == j]),
         ])  # fmt: skip
-    worst = sorted(range(robot.n), key=lambda j: -after[j] if math.isfinite(after[j]) else 0.0)[:MOST_JOINTS]
+    worst = sorted(range(robot.driven), key=lambda j: -after[j] if math.isfinite(after[j]) else 0.0)[:MOST_JOINTS]
     chosen = [rows[j] for j in sorted(worst)]
+    if robot.floating:  # a base that floats is a link without a drive
+        base = robot.n - 1
+        chosen.insert(0, [robot.number(base), shortened(robot.joints[base].link, NAME), NONE, NONE, *_link(result, base, [])])
     lines = [Line(line, Role.HEADING if k == 0 else Role.TEXT) for k, line in enumerate(_aligned(chosen, width))]
-    if robot.n > len(chosen):
-        more = robot.n - len(chosen)
+    if (more := robot.driven - len(worst)) > 0:
         lines.append(Line(f"and {more} joint{'s' if more > 1 else ''}, predicted better"))
     return [*lines, *_wrapped(LEGEND, width)]
+
+
+def _link(result: Result, j: int, laws: list[str]) -> list[str]:
+    """Cells of the link that a joint carries: its mass, the model's, friction of the joint, how many parameters are determined."""
+    entries, mass = [entry for entry in result.entries if entry.parameter.joint == j], result.masses.links[j]
+    known = sum(entry.label == LABELS[0] for entry in entries)
+    return [number(mass.mass, 3), number(mass.prior, 3), _laws(laws), f"{known} of {len(entries)}"]
 
 
 def _aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:

@@ -116,7 +116,7 @@ def verdict_box(result: Result, positions: bool = True) -> str:
         if next_steps.card
         else ""
     )
-    command = html.command(next_steps.command)
+    command = html.command(next_steps.command) if next_steps.command else ""
     return f'<div class="verdict {next_steps.level}">{headline}<ol>{sentences}</ol>{card}{command}{more}</div>'
 
 

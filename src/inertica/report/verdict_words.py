@@ -250,9 +250,9 @@ def _next(result: Result, first: Reason, judged: Verdict) -> str:
             return _next_of_masses(result, card_lines(result, judged.reasons))
         case What.CARRY_OVER:
             name = _short(result, judged.data_set)
-            return f"record a log whose motion covers that of {name} (`inertica excite` designs one) and fit both"
+            return f"record a log whose motion covers that of {name}{_designed(result)} and fit both"
         case What.WORSE:
-            return "keep the model you came with, and record a log in which the robot moves more (`inertica excite` designs one)"
+            return f"keep the model you came with, and record a log in which the robot moves more{_designed(result)}"
         case What.JOINT:
             joints = [r.joints[0] - 1 for r in judged.reasons if r.what is What.JOINT]
             more = "it moves" if len(joints) == 1 else "they move"
@@ -278,12 +278,17 @@ def _next(result: Result, first: Reason, judged: Verdict) -> str:
             return "write a format that holds what was found (`inertica export`), or use the card beside the model file"
 
 
+def _designed(result: Result) -> str:
+    """Who designs such a motion; nobody for a base that floats."""
+    return "" if result.description.robot.floating else " (`inertica excite` designs one)"
+
+
 def _next_of_masses(result: Result, card: Sequence[str]) -> str:
     """Masses that cannot be the robot's: what to state, or to use, that is not stated or used already."""
     prior = "" if _draws_on_prior(result) else " or use a method with a prior (--method pc-wls+entropic),"
     if card:
         return f"state in the card what is known of the masses, with bounds that you trust,{prior} and fit again"
-    return f"record a motion that shows the masses (`inertica excite` designs one),{prior} and fit again"
+    return f"record a motion that shows the masses{_designed(result)},{prior} and fit again"
 
 
 def _next_of_good(result: Result, data_set: str) -> str:
@@ -293,7 +298,7 @@ def _next_of_good(result: Result, data_set: str) -> str:
     if known < FEW * alone:
         return (
             f"use the model for motions like these; only {known} of {alone} parameters that could be known by themselves are: "
-            "for other motions record one that `inertica excite` designs"
+            f"for others record another motion{_designed(result)}"
         )
     return "use the model: `identified.*` in the result's folder, or `inertica export`"
 

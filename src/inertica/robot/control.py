@@ -237,11 +237,11 @@ class ComputedTorque(ControlLaw):
 
     @classmethod
     def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
-        return gain["kp"], gain["kd"]
+        return PD.stiffness_damping(gain)
 
     @classmethod
     def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
-        return {"kp": stiffness, "kd": damping}
+        return PD.gains_of(stiffness, damping)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ FIELDS = {
 """Key of the card -> field.  What has none here is told as a card states it."""
 
 
-def told(error: InerticaError) -> dict[str, Any]:
+def error_document(error: InerticaError) -> dict[str, Any]:
     """An error in the page's words, with the field that settles it."""
     field = None if error.fix is None else FIELDS.get(error.fix.key)
     if field is None:

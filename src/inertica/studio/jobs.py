@@ -17,7 +17,7 @@ from typing import Any
 from inertica.errors import InerticaError, InputError
 from inertica.interrupts import deaf_to_interrupts
 from inertica.studio.confined import disk_fault
-from inertica.studio.fields import told
+from inertica.studio.fields import error_document
 
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 LINES = 400
@@ -231,7 +231,7 @@ def _work(pipe: Connection) -> None:
         answer = ROOMS[room].jobs[name](Project(Path(folder)), Arguments(arguments), lambda line: pipe.send(("line", line)), work)
         pipe.send(("done", answer))
     except InerticaError as error:
-        pipe.send(("failed", told(error)))
+        pipe.send(("failed", error_document(error)))
     except OSError as error:
         if (sentence := disk_fault(error)) is None:
             raise

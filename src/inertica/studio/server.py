@@ -40,7 +40,7 @@ from inertica.robot.formats.table import model_suffixes
 from inertica.studio import series
 from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, disk_fault, inside, plain_name
-from inertica.studio.fields import told
+from inertica.studio.fields import error_document
 from inertica.studio.guard import POLICY, REPORT_POLICY, Guard
 from inertica.studio.idle import IDLE
 from inertica.studio.jobs import RUNNING, Jobs
@@ -378,7 +378,7 @@ def _said(request: Request, error: Exception) -> Response:
     """An error as its sentence; of a file that the disk refused, what the disk says."""
     if isinstance(error.__cause__, OSError) and (sentence := disk_fault(error.__cause__)) is not None:
         return JSONResponse({"error": sentence}, 507)
-    body = told(error) if isinstance(error, InerticaError) else {"error": str(error)}
+    body = error_document(error) if isinstance(error, InerticaError) else {"error": str(error)}
     return JSONResponse(body, error.status if isinstance(error, Refused) else 422)
 
 

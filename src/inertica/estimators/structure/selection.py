@@ -167,7 +167,7 @@ class ForwardSelection:
         """What one more column brings, tested."""
         j, fit, place = self.joint[extra], self._fit([*chosen, extra]), self.b + extra
         at = int(np.searchsorted(fit.places, place))
-        xx = fit.own(at)
+        xx = fit.unexplained_square(at)
         if xx <= COLLINEAR * self.G[place, place]:
             return Gain(0.0, 0.0, 0.0)
         a, after = float(fit.x[at]), self._residual(fit)
@@ -295,7 +295,7 @@ class _Fit:
         resolved = np.sum(inverse * unit, axis=0)  # diagonal of the projector on directions that are not cut off
         return cls(places, inverse / np.outer(scale, scale), inverse @ (g / scale) / scale, resolved)
 
-    def own(self, at: int) -> float:
+    def unexplained_square(self, at: int) -> float:
         """Squared length of the part of a column that the others do not explain."""
         return float(1.0 / self.inverse[at, at]) if self.resolved[at] > RESOLVED else 0.0
 

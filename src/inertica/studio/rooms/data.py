@@ -17,7 +17,7 @@ from inertica.logs.readers.formats import find_format
 from inertica.logs.units import SIGNALS
 from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, inside
-from inertica.studio.fields import told
+from inertica.studio.fields import error_document
 from inertica.studio.marks import placed
 from inertica.studio.project import ROLES, LogEntry, Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
@@ -75,7 +75,7 @@ def describe(project: Project, arguments: Arguments) -> Document:
     try:
         log = project.read_log(entry.name)
     except InerticaError as error:
-        problem = told(error)
+        problem = error_document(error)
         return {"name": entry.name, **problem, "error": project.said(problem["error"]), "file_columns": _columns(project, entry)}
     t = log.t[np.isfinite(log.t)]
     return {
