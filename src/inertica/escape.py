@@ -52,6 +52,18 @@ def python_string(text: str) -> str:
     return '"' + _STRING.sub(lambda match: f"\\U{ord(match[0]):08x}", text) + '"'
 
 
+def usd_name(text: str) -> str:
+    """A name of OpenUSD: letters, digits and underscores, and no digit first."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
+    return f"_{name}" if name[0].isdigit() else name
+
+
+def usd_string(text: str) -> str:
+    """A string of OpenUSD on one line."""
+    words = one_line(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{words}"'
+
+
 def xml_comment(text: str) -> str:
     """A comment of XML; two dashes in a row would end it."""
     return f"<!-- {re.sub('-(?=-)', '- ', one_line(text))} -->"

@@ -8,8 +8,9 @@ beside the result's.
 
 With --as the dynamics become a program that needs nothing else: inverse and forward dynamics,
 gravity, Coriolis, friction, inertia matrix and regressor, of a result or of any robot (c, python); or
-the servos, armature and friction of every joint become an MJCF file with position actuators, or
-configuration text for mjlab or Isaac Lab, with --draws N sets of them for domain randomisation.
+the servos, armature and friction of every joint become an MJCF file with position actuators, an
+articulation in OpenUSD, or configuration text for mjlab or Isaac Lab, with --draws N sets of them for
+domain randomisation.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ inertica export result/ --as c -o code/
 inertica export arm.urdf --as python -o code/ --parameters standard
 inertica export result/ --as mujoco-actuators -o sim/ --draws 64
 inertica export result/ --as isaac-lab -o sim/
+inertica export result/ --as usd -o sim/
 """
 
 

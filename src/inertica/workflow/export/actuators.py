@@ -35,7 +35,7 @@ class ExportedActuators:
     Args:
         folder: where they are.
         files: their names, the one with the values found first.
-        target: mujoco-actuators, mjlab or isaac-lab.
+        target: mujoco-actuators, mjlab, isaac-lab or usd.
         joints: whose servos are in them.
         draws: how many sets were drawn.
         notes: what of the model is replaced, one sentence each.
@@ -61,7 +61,8 @@ def export_actuators(
     Args:
         result: of `actuators` or of `identify`, or its folder.
         folder: to write into; made when it is not there.
-        target: mujoco-actuators (the robot's MJCF with position actuators), mjlab or isaac-lab (configuration text).
+        target: mujoco-actuators (the robot's MJCF with position actuators), usd (an articulation of UsdPhysics), mjlab or isaac-lab
+            (configuration text).
         draws: sets drawn from the joint posterior: `draws.npz`, `ranges.yaml`, and a file of the target for each; correlated as the
             logs leave the quantities, none negative.  Results of `identify` have none.
         seed: of the draws.
