@@ -1,7 +1,7 @@
 """Records of real robots with all defaults, beside a plain textbook pipeline written with Pinocchio (inertica.benchmark.plain).
 
     python benchmarks/real.py [--only RECORD] [--short] [--json] [--table docs/real.md]
-    python benchmarks/real.py --slices | --exports [--only RECORD] [--json]
+    python benchmarks/real.py --slices | --exports | --changes [--short] [--only RECORD] [--json]
 
 Every record is split in two, first 70 % and last 30 %, and where there are several motions each is left out in turn.  Both programs
 see the first part only and predict the torque of the second, which one function scores for both: as recorded, at the log's own
@@ -10,7 +10,8 @@ the model file, and where they apply gains of currents, a coupling or a transmis
 then forced to have numbers.
 
 `--slices` counts problems that `inertica check` finds in slices of these logs and that they do not have; `--exports` loads the files
-that are written of each result by Pinocchio and by MuJoCo (real_slices.py, real_exports.py).
+that are written of each result by Pinocchio and by MuJoCo; `--changes` writes the first motion of each record as other recorders
+and drives would have (real_slices.py, real_exports.py, real_changes.py), with --short only a third of it.
 
 The records are not part of the repository: INERTICA_REAL_DATA, or shared/data beside it.
 """
@@ -34,6 +35,8 @@ import numpy as np
 from all_defaults import Masses, identified
 from bench import say
 from numpy.typing import NDArray
+from real_changes import effects, harmful
+from real_changes import table as change_table
 from real_exports import FAILURES, FileScore, export_scores
 from real_exports import table as export_table
 from real_records import DATA, RECORDS, STATED, Record, Split, Window, read_window
@@ -225,11 +228,12 @@ def main() -> int:
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--slices", action="store_true", help="count problems that the check finds in slices of the records")
     other.add_argument("--exports", action="store_true", help="residuals of exported files in Pinocchio and MuJoCo")
+    other.add_argument("--changes", action="store_true", help="what becomes of estimates when a log was recorded in another way")
     chosen = parser.parse_args()
     if not DATA.is_dir():
         say(f"no records at {DATA}; set INERTICA_REAL_DATA to their folder")
         return 0
-    records = selected(chosen.only, chosen.short)
+    records = selected(chosen.only, chosen.short and not chosen.changes)
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as name:
         warnings.simplefilter("ignore", ia.ModelWarning)
         return run(chosen, records, Path(name))
@@ -245,6 +249,10 @@ def run(chosen: argparse.Namespace, records: Sequence[Record], folder: Path) -> 
         files = [f for r in records for f in exported(r, folder)]
         print(json.dumps([f.document() for f in files], indent=1) if chosen.json else export_table(files))
         return int(any(f.outcome in FAILURES for f in files))
+    if chosen.changes:
+        changes = [e for r in records for e in effects(r, folder, chosen.short)]
+        print(json.dumps([e.document() for e in changes], indent=1) if chosen.json else change_table(changes))
+        return int(any(map(harmful, changes)))
     rows = measured(records, chosen.short, folder)
     if chosen.table is not None:
         write_table(rows, chosen.table)

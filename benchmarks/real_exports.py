@@ -17,6 +17,7 @@ from real_records import DATA, Record, Window, read_window
 
 import inertica as ia
 from inertica.benchmark.plain import Score, score
+from inertica.workflow.export.torques import ModelTorques
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class FileScore:
     Args:
         record, format, program: which.
         outcome: in a word.
-        result: residual of the result itself.
+        result: residual of what the result itself predicts.
         file: residual of the file; None where there is none.
         notes: what the export said that the file does not hold.
         failure: why there is no residual; empty when there is one.
@@ -117,8 +118,7 @@ def export_scores(record: Record, window: Window, result: ia.Result, folder: Pat
     motion = result.motion(ia.read_log(window.path(record.folder), result.description))
     joints, states = tuple(result.description.robot.joint_names), (motion.q, motion.dq, motion.ddq)
     recorded = read_window(record, window)
-    own = result.estimate.base.engine.inverse_dynamics(*states, result.parameters)
-    ours = score(recorded, motion.at_samples(np.asarray(own)), record.columns)
+    ours = score(recorded, motion.at_samples(ModelTorques.of(result).predicted(motion)), record.columns)
     rows = []
     for (format, program), torque in PROGRAMS.items():
         file = folder / f"{record.name}{SUFFIX[format]}"

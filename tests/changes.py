@@ -32,6 +32,9 @@ TAIL = 20
 PERMUTED = 7
 """Seed of the order of permuted columns."""
 
+POSITIONS, VELOCITIES, TORQUES = ("q", "theta"), ("dq", "dqr", "dtheta"), ("tau", "i", "taum")
+"""Symbols of measured signals, of joints and of motors."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -181,7 +184,7 @@ def cut_in_two(columns: Columns) -> Sequence[Columns]:
 
 def ends_at_rest(columns: Columns) -> bool:
     """Whether every joint has nearly stopped when the log ends, so that rest can follow without a jerk."""
-    q = np.column_stack([columns[name] for name in of_kind(columns, "q")])
+    q = np.column_stack([columns[name] for name in of_kind(columns, *POSITIONS)])
     way = q[TAIL:] - q[:-TAIL]
     return bool(np.all(np.abs(way[-1]) < 0.1 * np.sqrt(np.mean(way**2, axis=0))))
 
@@ -196,7 +199,7 @@ def rest_last(columns: Columns) -> Sequence[Columns]:
     draws, out = _draws(), dict[str, Array]()
     for name, x in columns.items():
         noise = 1.4826 * float(np.median(np.abs(np.diff(x, 4)))) / np.sqrt(70.0)
-        level = 0.0 if name in of_kind(columns, "dq", "dqr") else float(np.mean(x[-TAIL:]))
+        level = 0.0 if name in of_kind(columns, *VELOCITIES) else float(np.mean(x[-TAIL:]))
         after = t[-1] + dt * np.arange(1, count + 1) if name == "t" else level + noise * draws.standard_normal(count)
         out[name] = np.concatenate([x, after])
     return [out]
@@ -207,9 +210,9 @@ def quantised(bits: int, *symbols: str) -> Callable[[Columns], Sequence[Columns]
 
     def change(columns: Columns) -> Sequence[Columns]:
         out = dict(columns)
-        for name in of_kind(columns, *(symbols or ("q", "dq", "tau", "i"))):
+        for name in of_kind(columns, *(symbols or (*POSITIONS, *VELOCITIES, *TORQUES))):
             x = columns[name]
-            turn = 2.0 * np.pi if name in of_kind(columns, "q") else 2.0 * float(np.abs(x).max())
+            turn = 2.0 * np.pi if name in of_kind(columns, *POSITIONS) else 2.0 * float(np.abs(x).max())
             step = turn / 2.0**bits
             out[name] = step * np.round(x / step)
         return [out]
@@ -222,7 +225,7 @@ def late_velocity(seconds: float) -> Callable[[Columns], Sequence[Columns]]:
 
     def change(columns: Columns) -> Sequence[Columns]:
         t, out = columns["t"], dict(columns)
-        for name in of_kind(columns, "q"):
+        for name in of_kind(columns, *POSITIONS):
             rate = columns.get(f"d{name}")
             out[f"d{name}"] = np.interp(t - seconds, t, np.gradient(columns[name], t) if rate is None else rate)
         return [out]
@@ -236,7 +239,7 @@ def lowpassed_torque(cutoff: float, order: int, zero_phase: bool = False) -> Cal
     def change(columns: Columns) -> Sequence[Columns]:
         sos = butter(order, cutoff, fs=1.0 / _interval(columns), output="sos")
         out = dict(columns)
-        for name in of_kind(columns, "tau", "i"):
+        for name in of_kind(columns, *TORQUES):
             first = columns[name][0]
             out[name] = first + (sosfiltfilt if zero_phase else sosfilt)(sos, columns[name] - first)
         return [out]

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from real_records import RECORDS
 
 import pair
 from inertica.cli.main import main
@@ -19,16 +20,20 @@ from inertica.errors import InputError
 from inertica.report.bundle import write_bundle
 from inertica.robot.friction import law
 from inertica.robot.load import load
+from inertica.robot.natural import levers
 from inertica.robot.terms import Spring
 from inertica.validation.residuals import Moving, Relative, Residual
-from inertica.workflow.export.exported import ExportedModel
+from inertica.workflow.export.code import LANGUAGES, export_code
+from inertica.workflow.export.exported import ExportedModel, losses
+from inertica.workflow.export.lost import CORRECTION, STANDSTILL
 from inertica.workflow.export.model import export_model
 from inertica.workflow.export.plain_friction import FrictionStates, plain_friction
 from inertica.workflow.export.torques import OURS, ModelTorques
 from inertica.workflow.identify.logs_again import logs_again
-from inertica.workflow.identify.prediction import held_direction, judged
+from inertica.workflow.identify.prediction import held_direction, judged, judged_torques
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.standstill import Standstill
 
 LAWS = ("viscous", "coulomb", "offset")
 VW = 0.4
@@ -259,23 +264,12 @@ def test_identify_states_the_residual_of_its_file(tmp_path, capsys, flag):
     assert all(f > 0.0 for f in friction) if flag == "--approximate-friction" else not any(friction)
 
 
-GAINS = [11.976, 11.976, 9.839, 10.763, 10.763, 10.763]
-REAL = {
-    "ur10e": ("ident_unloaded_a.csv.gz@6.756:37.388", f"torque: {{from: current, gain: {GAINS}}}\n"),
-    "kuka_lwr4": ("ident_slow_1.csv.gz", ""),
-    "xmate3pro": ("excitation.csv.gz", ""),
-    "lbr_med7": ("slow_fourier.csv.gz", ""),
-    "tx40": ("tx40_joint_public.csv.gz", ""),
-}  # fmt: skip
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", REAL)
-def test_files_of_real_robots_are_within_a_tenth_or_say_why(real_data, tmp_path, name):
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_files_of_real_robots_are_within_a_tenth_or_say_why(real_data, tmp_path, record):
     """Of URDF and MJCF; every joint that loses has a cause."""
-    log, card = REAL[name]
-    (tmp_path / "card.yaml").write_text(f"model: {real_data / name / f'{name}.urdf'}\n{card}")
-    result = identify(tmp_path / "card.yaml", [f"{real_data / name / log}"], cutoff=5.0, quick=True, force=True)
+    log = record.windows[0].path(record.folder)
+    result = identify(record.card(tmp_path), [log], cutoff=5.0, quick=True, force=True)
     for format, file in (("urdf", "out.urdf"), ("mjcf", "out.xml")):
         near, far = (export_model(result, tmp_path / file, format, approximate=x, force=True) for x in (True, False))
         assert near.disagreement < 1e-9 and near.read_by != OURS
@@ -283,3 +277,33 @@ def test_files_of_real_robots_are_within_a_tenth_or_say_why(real_data, tmp_path,
         assert closer <= 1.1 * own or near.warnings
         assert closer <= further * 1.01  # standing in for a law is no worse than leaving it out
         assert all(loss.causes for loss in near.losses if loss.joint is not None)
+
+
+def corrected(result):
+    """The same with an offset of joint 1 that is off by 2 N m, and predictions that put that right and round friction of joint 2."""
+    added = result.parameters.layout.zeros("correction").replaced({"off1": 2.0})
+    parameters = result.parameters.replaced({"off1": result.parameters["off1"] - 2.0})
+    return replace(result, parameters=parameters, correction=added, standstill=Standstill((None, 0.5)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_program_states_what_predictions_have_besides_parameters(tmp_path, language):
+    plain = export_code(recorded(tmp_path), tmp_path / "plain", language)
+    assert not plain.lost and not plain.warnings and not plain.comparison
+    result = corrected(recorded(tmp_path))
+    written = export_code(result, tmp_path / "code", language)
+    assert {(lost.what, lost.joint) for lost in written.lost} == {(CORRECTION, 0), (STANDSTILL, 1)}
+    (motion,) = logs_again(result).motions["identification"]
+    alone = Engine(result.parameters.layout).inverse_dynamics(motion.q, held_direction(motion), motion.ddq, result.parameters)
+    expected = judged_torques([alone], [motion], levers(result.description.robot)).raw
+    assert written.residual["identification"].raw.per_joint == pytest.approx(expected.per_joint, rel=1e-9)
+    joints = [loss.joint for loss in losses(written.residual, written.result_residual, written.lost)]
+    (sentence,) = written.warnings
+    assert joints[:2] == [None, 0] and "joint 1" in sentence and f"({CORRECTION}: no place in a program)" in sentence
+    assert "(result " in written.comparison
+
+
+def test_a_program_of_a_result_whose_logs_are_gone_says_what_it_lacks(tmp_path):
+    result = replace(corrected(recorded(tmp_path)), logs={"identification": (str(tmp_path / "gone.csv"),)})
+    (sentence,) = export_code(result, tmp_path / "code").warnings
+    assert CORRECTION in sentence and STANDSTILL in sentence and "without the logs" in sentence

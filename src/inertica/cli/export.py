@@ -144,16 +144,19 @@ def _program(arguments: argparse.Namespace) -> Answer:
             arguments.result, arguments.output, arguments.language,
             parameters=arguments.parameters, baked=arguments.baked, name=arguments.name,
         )  # fmt: skip
-    for sentence in written.notes:
+    for sentence in (*written.notes, *written.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
     files = [str(written.folder / file) for file in written.files]
 
     def text() -> Iterator[RenderableType]:
         yield f"{written_to(files)}; {written.sentence}"
+        if written.comparison:
+            yield written.comparison
 
     document = {
         "files": files, "format": written.language, "functions": list(written.functions), "parameters": written.parameters,
-        "baked": written.baked, "difference": written.difference, "notes": list(written.notes),
+        "baked": written.baked, "difference": written.difference, "notes": [*written.notes, *written.warnings],
+        **{name: plain(getattr(written, name)) for name in ("lost", "residual", "result_residual")},
     }  # fmt: skip
     return Answer(document, text)
 

@@ -23,6 +23,7 @@ from inertica.dynamics.servo import HARD, Standstill
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Runs, Start
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.robot.friction import Offset
 from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult, Combination, JointActuator, Posterior, Quantity
 from inertica.workflow.export.joint_actuators import joint_actuators
 from larder import stock
@@ -374,6 +375,20 @@ def test_a_result_of_identify(identified: Path, tmp_path: Path, monkeypatch: pyt
     assert list(group.stiffness.values()) == [120.0, 200.0, 80.0]
     with pytest.raises(ia.InputError, match="of `identify`"):
         ia.export_actuators(identified, tmp_path, draws=3)
+
+
+def test_what_of_a_result_of_identify_the_files_lack_is_said(identified: Path, tmp_path: Path) -> None:
+    """The MJCF file comes with the card that its notes speak of; a configuration names the parts."""
+    plain = ia.Result.load(identified)
+    layout = replace(plain.parameters.layout, terms=(*plain.parameters.layout.terms, Offset(0)))
+    found = replace(plain, parameters=plain.parameters.on(layout).replaced({"off1": 0.5}))
+    written = ia.export_actuators(found, tmp_path / "out", name="arm")
+    assert "arm.extra.yaml" in written.files and any("off1" in note and "arm.extra.yaml" in note for note in written.notes)
+    again = ia.load(tmp_path / "out" / "arm.extra.yaml")
+    assert again.prior["off1"] == 0.5 and again.prior["Fc1"] == pytest.approx(found.parameters["Fc1"], rel=1e-12)
+    assert any("offset (joint 1" in sentence for sentence in ia.export_actuators(found, tmp_path / "lab", "mjlab").lost)
+    assert "arm.extra.yaml" not in ia.export_actuators(plain, tmp_path / "out", name="arm").files
+    assert not (tmp_path / "out" / "arm.extra.yaml").exists()
 
 
 def test_a_joint_that_no_log_moved_gets_no_servo(leg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

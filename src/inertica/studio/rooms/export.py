@@ -117,7 +117,8 @@ def write(project: Project, arguments: Arguments, say: Callable[[str], None], wo
         return {"files": ["exports/report.html"], "sentence": "the report was written", "notes": list(notes)}
     program = ia.export_code(result, exports / f"code-{kind}", kind)
     program_files = [f"exports/code-{kind}/{file}" for file in program.files]
-    return {"files": program_files, "sentence": program.sentence, "notes": list(program.notes)}
+    sentence = "; ".join(x for x in (program.sentence, program.comparison) if x)
+    return {"files": program_files, "sentence": sentence, "notes": [*program.notes, *program.warnings]}
 
 
 def remove(project: Project, arguments: Arguments) -> Document:

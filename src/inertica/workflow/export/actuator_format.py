@@ -33,11 +33,13 @@ class ActuatorFile:
         content: its bytes.
         notes: what it replaces.
         lost: what it cannot hold, one sentence each.
+        card: text of a card beside it, which adds what it has no place for.
     """
 
     content: bytes
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    card: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,17 @@ def friction_in_words(actuators: JointActuators) -> tuple[str, ...]:
             "logs",) if names else ()  # fmt: skip
 
 
+def parts_in_words(actuators: JointActuators) -> tuple[str, ...]:
+    """The sentence on what a configuration lacks of a result of `identify`, besides its links."""
+    parts: dict[str, list[str]] = {}
+    for part in actuators.exported.lost if actuators.exported else ():
+        parts.setdefault(part.what, []).extend([] if part.joint is None else [str(part.joint + 1)])
+    listed = ", ".join(f"{what} (joint {', '.join(joints)})" if joints else what for what, joints in parts.items())
+    return (
+        (f"armature, viscous and Coulomb friction are all that the file holds of the result; it lacks {listed}",) if parts else ()
+    )
+
+
 def header(template: str, actuators: JointActuators, title: str) -> str:
     """The first lines of a configuration; refuses one of servos without any gains."""
     if not actuators.driven:
@@ -94,7 +107,7 @@ def python_file(lines: Iterable[str], actuators: JointActuators, delay: str) -> 
         actuators: of the robot.
         delay: what is to be done where commands are late; delays follow it in brackets.
     """
-    lost = [*gains_in_words(actuators), *zeros_in_words(actuators), *friction_in_words(actuators)]
+    lost = [*gains_in_words(actuators), *zeros_in_words(actuators), *friction_in_words(actuators), *parts_in_words(actuators)]
     if actuators.delayed():
         lost.append(f"{delay} ({delays_in_words(actuators)})")
     return ActuatorFile("\n".join(lines).encode("ascii"), (), tuple(lost))

@@ -18,6 +18,7 @@ from inertica.robot.description import Description
 from inertica.workflow.actuators.result import ActuatorsResult
 from inertica.workflow.export.actuator_format import ActuatorFormat, Destination
 from inertica.workflow.export.actuator_formats import ACTUATOR_FORMATS
+from inertica.workflow.export.held import EXTRA, is_sidecar, sidecar_path
 from inertica.workflow.export.joint_actuators import JointActuators, joint_actuators
 from inertica.workflow.identify.result import Result
 from inertica.writing import whole_folder
@@ -80,7 +81,7 @@ def export_actuators(
     if draws < 0:
         raise InputError(f"the number of draws should be at least 0, not {draws}")
     form, version = ACTUATOR_FORMATS[target], _version(mujoco)
-    actuators = joint_actuators(result, model)
+    actuators = joint_actuators(result, model, file_stem(name) if name else "")
     stem = file_stem(name or actuators.description.name)
     source = actuators.description.source.path
     if (Path(folder) / f"{stem}{form.ending}").resolve() == source.resolve():
@@ -92,14 +93,25 @@ def export_actuators(
         files[f"{stem}-draw-{k + 1:0{len(str(draws))}}{form.ending}"] = form.write(
             actuators.with_values(values), Destination(Path(folder), version)
         ).content
-    with whole_folder(folder, last=next(iter(files)), stale=_stale(stem, form)) as temporary:
+    card = Path(folder) / f"{stem}{EXTRA}"
+    if written.card is not None:
+        files[card.name] = _card(written.card, card, Path(folder) / f"{stem}{form.ending}")
+    stale = (card.name,) if is_sidecar(card, Path(folder) / f"{stem}{form.ending}") else ()
+    with whole_folder(folder, last=next(iter(files)), stale=(*_stale(stem, form), *stale)) as temporary:
         for file, content in files.items():
             (temporary / file).write_bytes(content)
         if sets:
             _write_draws(temporary, actuators, sets, seed)
     names = (*files, *((DRAWS, RANGES) if sets else ()))
     driven = tuple(actuators.names[j] for j in actuators.driven)
-    return ExportedActuators(Path(folder), names, target, driven, len(sets), (*actuators.notes, *written.notes), written.lost)
+    return ExportedActuators(Path(folder), names, target, driven, len(sets), written.notes, written.lost)
+
+
+def _card(text: bytes, card: Path, model_file: Path) -> bytes:
+    """The text, unless the place of the card is taken by that of another model file."""
+    if sidecar_path(model_file).name != card.name:
+        raise InputError(f"{card} belongs to another model file; choose another folder, or another name of the files")
+    return text
 
 
 def _version(word: str | None) -> tuple[int, int]:

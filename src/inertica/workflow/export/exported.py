@@ -1,8 +1,8 @@
-"""A written model file: what it cannot hold, and how well it predicts the user's logs beside the result it was made from."""
+"""A written model file or program: what it cannot hold, and how well it predicts the user's logs beside its result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -118,25 +118,19 @@ class ExportedModel:
         """identified.urdf, read by Pinocchio: 7.5 % (result 4.6 %), the raw residual of each data set."""
         if not self.residual:
             return f"{self.path.name}: its residual on the logs could not be computed: {self.unmeasured}"
-        each = [
-            f"{100 * r.raw.all:.1f} % (result {100 * self.result_residual[name].raw.all:.1f} %) on {Path(name).name}"
-            for name, r in self.residual.items()
-        ]
-        return f"{self.path.name}, read by {self.read_by}: residual {', '.join(each)}"
+        return f"{self.path.name}, read by {self.read_by}: {beside(self.residual, self.result_residual)}"
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """Residuals more than a tenth above the result's: of all joints together first, then joint by joint."""
-        losses = [self._loss(joint) for joint in (None, *range(self._joints))]
-        return tuple(loss for loss in losses if loss is not None)
+        """Residuals more than a tenth above the result's."""
+        return losses(self.residual, self.result_residual, self.lost)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must be said of a file that predicts worse than its result, or that another program reads differently."""
         out = []
-        if losses := self.losses:
-            sentence = ", ".join(loss.text for loss in losses)
-            out.append(f"{self.path.name} predicts torque worse than the result it was written from: {sentence}")
+        if worse := self.losses:
+            out.append(f"{self.path.name} {in_words(worse)}")
         if self.disagreement > AGREE:
             out.append(
                 f"{self.read_by} reads torques from {self.path.name} that differ from ours by {100 * self.disagreement:.2g} % of the "
@@ -149,44 +143,70 @@ class ExportedModel:
         extra = None if self.extra is None else folder / self.extra.name
         return replace(self, path=folder / self.path.name, extra=extra)
 
-    @property
-    def _joints(self) -> int:
-        return max((len(r.raw.per_joint) for r in self.residual.values()), default=0)
 
-    def _loss(self, joint: int | None) -> Loss | None:
-        """The data set on which the residual rises most, if by more than a tenth; of torque as recorded where that does."""
-        rises = [
-            (not low, file / max(result, np.finfo(float).tiny), Loss(joint, name, low, result, file, self._causes(joint)))
-            for name, low, result, file in self._pairs(joint)
-            if file > TENTH * result
-        ]
-        return max(rises, key=lambda rise: rise[:2])[2] if rises else None
+Residuals = Mapping[str, Residual]
+"""Data set -> figures of merit."""
 
-    def _pairs(self, joint: int | None) -> Iterator[tuple[str, bool, float, float]]:
-        """Data set, whether low-passed, residual of the result and of the file."""
-        for name, r in self.residual.items():
-            was = self.result_residual[name]
-            yield name, False, _of_joint(was.raw, joint), _of_joint(r.raw, joint)
-            yield name, True, _of_joint(was.filtered, joint), _of_joint(r.filtered, joint)
 
-    def _causes(self, joint: int | None) -> tuple[Lost, ...]:
-        """What the file lacks on a joint, smaller parts left out; what belongs to no joint may be behind any."""
-        if joint is None:
-            return ()
-        known = sorted((c for c in self.lost if c.joint == joint and c.share), key=lambda c: -(c.share or 0.0))
-        largest = known[0].share or 0.0 if known else 0.0
-        return tuple(c for c in known if (c.share or 0.0) > TELLING * largest)
+def beside(file: Residuals, result: Residuals) -> str:
+    """residual 7.5 % (result 4.6 %) on identification; as recorded, of each data set."""
+    each = [
+        f"{100 * r.raw.all:.1f} % (result {100 * result[name].raw.all:.1f} %) on {Path(name).name}" for name, r in file.items()
+    ]
+    return f"residual {', '.join(each)}"
+
+
+def in_words(losses: Sequence[Loss]) -> str:
+    """What is said behind the name of a file that predicts worse than its result."""
+    return f"predicts torque worse than the result it was written from: {', '.join(loss.text for loss in losses)}"
+
+
+def losses(file: Residuals, result: Residuals, lost: Sequence[Lost]) -> tuple[Loss, ...]:
+    """Residuals more than a tenth above the result's: of all joints together first, then joint by joint."""
+    joints = max((len(r.raw.per_joint) for r in file.values()), default=0)
+    found = (_loss(joint, list(_pairs(file, result, joint)), _causes(lost, joint)) for joint in (None, *range(joints)))
+    return tuple(loss for loss in found if loss is not None)
+
+
+Pair = tuple[str, bool, float, float]
+"""Data set, whether low-passed, residual of the result and of the file."""
+
+
+def _loss(joint: int | None, pairs: Sequence[Pair], causes: tuple[Lost, ...]) -> Loss | None:
+    """The data set on which the residual rises most, if by more than a tenth; of torque as recorded where that does."""
+    rises = [
+        (not low, file / max(result, np.finfo(float).tiny), Loss(joint, name, low, result, file, causes))
+        for name, low, result, file in pairs
+        if file > TENTH * result
+    ]
+    return max(rises, key=lambda rise: rise[:2])[2] if rises else None
+
+
+def _pairs(file: Residuals, result: Residuals, joint: int | None) -> Iterator[Pair]:
+    for name, r in file.items():
+        was = result[name]
+        yield name, False, _of_joint(was.raw, joint), _of_joint(r.raw, joint)
+        yield name, True, _of_joint(was.filtered, joint), _of_joint(r.filtered, joint)
+
+
+def _causes(lost: Sequence[Lost], joint: int | None) -> tuple[Lost, ...]:
+    """What the file lacks on a joint, smaller parts left out."""
+    if joint is None:
+        return ()
+    known = sorted((c for c in lost if c.joint == joint and c.share), key=lambda c: -(c.share or 0.0))
+    largest = known[0].share or 0.0 if known else 0.0
+    return tuple(c for c in known if (c.share or 0.0) > TELLING * largest)
 
 
 def _of_joint(relative: Relative, joint: int | None) -> float:
     return relative.all if joint is None else relative.per_joint[joint]
 
 
-def no_place(format: str) -> str:
-    """Why something is lost without anything in its place."""
-    return f"no place in {format_named(format).title}"
+def no_place(title: str) -> str:
+    """Why something is lost without anything in its place, in a format of that title."""
+    return f"no place in {title}"
 
 
-def held_as(format: str) -> str:
+def held_as(title: str) -> str:
     """What stands for friction laws that a format lacks."""
-    return f"held as viscous and Coulomb friction in {format_named(format).title}"
+    return f"held as viscous and Coulomb friction in {title}"

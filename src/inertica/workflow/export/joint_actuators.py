@@ -11,6 +11,7 @@ import numpy as np
 from inertica.arrays import Array
 from inertica.dynamics.equations import Equations
 from inertica.errors import FileError, InputError
+from inertica.escape import file_stem
 from inertica.estimators.actuators.values import QUANTITIES, RICHER, ActuatorValues
 from inertica.logs.readers.guard import read_json
 from inertica.robot.control import LAWS, stated_law
@@ -22,6 +23,7 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import plain_layout
 from inertica.workflow.actuators.result import FORMAT, UNSEEN, ActuatorsResult
+from inertica.workflow.export.exported import ExportedModel
 from inertica.workflow.export.model import export_model
 from inertica.workflow.identify.result import RESULT, Result
 
@@ -45,7 +47,8 @@ class JointActuators:
         values: of all joints; NaN where the result does not have them (gains of a result of `identify` without `loop:`).
         result: the result with its posterior, for draws; None where there is none.
         mjcf: text of an MJCF file with links, armature and friction, where one was written already.
-        notes: one sentence each.
+        card: text of the card that adds to that file what it has no place for.
+        exported: what is known of that file.
         origin: job and logs, for comments.
         extra_friction: (n,) N m that stand in `values` for dry friction by speed and load.
     """
@@ -55,7 +58,8 @@ class JointActuators:
     values: ActuatorValues
     result: ActuatorsResult | None = None
     mjcf: bytes | None = None
-    notes: tuple[str, ...] = ()
+    card: bytes | None = None
+    exported: ExportedModel | None = None
     origin: str = ""
     extra_friction: Array | float = 0.0
 
@@ -124,19 +128,20 @@ def constant(values: ActuatorValues, extra: Array | float) -> ActuatorValues:
 
 
 def joint_actuators(
-    result: Result | ActuatorsResult | str | Path, model: str | Path | Description | None = None
+    result: Result | ActuatorsResult | str | Path, model: str | Path | Description | None = None, stem: str = ""
 ) -> JointActuators:
     """The actuators of a result.
 
     Args:
         result: of `actuators` or `identify`, or its folder or file.
         model: the robot, in place of the file that the result names.
+        stem: of the files that will be written; the robot's name by default.
     """
     if isinstance(result, (str, Path)):
         result = _loaded(Path(result))
     if isinstance(result, ActuatorsResult):
         return _of_actuators(result, model)
-    return _of_identify(result)
+    return _of_identify(result, stem or file_stem(result.description.name))
 
 
 def _loaded(path: Path) -> Result | ActuatorsResult:
@@ -181,18 +186,18 @@ def _plain_links(description: Description) -> Parameters:
     return layout.zeros("model").replaced(named)
 
 
-def _of_identify(result: Result) -> JointActuators:
-    """Links, armature and the closest viscous and Coulomb friction, as an MJCF file holds them."""
+def _of_identify(result: Result, stem: str) -> JointActuators:
+    """Links, armature and the closest viscous and Coulomb friction, as an MJCF file of that name holds them."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "robot.xml"
+        path = Path(folder) / f"{stem}.xml"
         written = export_model(result, path, MJCF.name)
         is_mjcf = format_of(result.description.source) is MJCF
+        card = written.extra.read_bytes() if written.extra else None
         content, held = path.read_bytes(), MJCF.read(path, Part.of(result.description.source) if is_mjcf else Part())
     n = held.robot.n
     values = ActuatorValues.of(n, kp=np.nan, kd=np.nan)
     values = values.changed(**{name: [held.friction_value(symbol, j) for j in range(n)] for name, symbol in SYMBOLS.items()})
     loop = result.description.loop
-    notes = written.notes
     if loop is not None:
         law, gains = stated_law(loop, n)
         servo = LAWS[law].servo(gains) if law in LAWS else {}
@@ -200,4 +205,4 @@ def _of_identify(result: Result) -> JointActuators:
             limit = np.asarray(loop.get("saturation", servo.get("torque_limit", np.inf)), float)
             viscous = values.viscous + servo.get("viscous", 0.0)
             values = values.changed(kp=servo["kp"], kd=servo["kd"], torque_limit=limit, viscous=viscous)
-    return JointActuators(result.description, held.prior, values, None, content, notes, "inertica identify")
+    return JointActuators(result.description, held.prior, values, None, content, card, written, "inertica identify")

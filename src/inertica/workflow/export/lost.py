@@ -37,14 +37,14 @@ class Missing:
 
     Args:
         model: of the result.
-        format: of the file.
+        title: of the file's format, for people.
         states: along the logs, or random ones.
         torque: (N, n) of the result there.
         logged: whether the states are those of logs; shares of the torque at random ones say nothing.
     """
 
-    def __init__(self, model: ModelTorques, format: str, states: States, torque: Array, logged: bool) -> None:
-        self.model, self.parameters, self.format, self.states = model, model.parameters, format, states
+    def __init__(self, model: ModelTorques, title: str, states: States, torque: Array, logged: bool) -> None:
+        self.model, self.parameters, self.title, self.states = model, model.parameters, title, states
         self.size, self.logged = np.maximum(np.linalg.norm(torque, axis=0), np.finfo(float).tiny), logged
         self.total = np.zeros(states[0].shape)
         self.lost: list[Lost] = []
@@ -60,7 +60,7 @@ class Missing:
             missing[:, j] -= fv * dq[:, j] + fc * np.sign(dq[:, j])
             odd = [law_name(t) for t in laws if len(t.plain) < len(t.parameters)]
             joined = f"{', '.join(odd[:-1])} and {odd[-1]}" if len(odd) > 1 else odd[0]
-            self.add(f"{joined} friction", names, missing, held_as(self.format))
+            self.add(f"{joined} friction", names, missing, held_as(self.title))
 
     def left_out(self, names: Sequence[str]) -> None:
         """Parameters that have no place; those of one kind together, which act on joints of their own."""
@@ -70,15 +70,15 @@ class Missing:
                 if p.name in names:
                     groups.setdefault(block_name(block, p.name), []).append(p.name)
         for what, several in groups.items():
-            self.add(what, several, self.model.part(several, self.states), no_place(self.format))
+            self.add(what, several, self.model.part(several, self.states), no_place(self.title))
 
     def correction(self) -> None:
         """What the result's predictions add to its links: a model file holds links that could exist."""
-        self.add(CORRECTION, (), self.model.correction(self.states), no_place(self.format))
+        self.add(CORRECTION, (), self.model.correction(self.states), no_place(self.title))
 
     def standstill(self, predicted: Array | None) -> None:
         """Friction that predictions round off; `predicted` are those along the logs, None without logs."""
-        why = no_place(self.format)
+        why = no_place(self.title)
         if predicted is None:
             self.lost += [Lost(STANDSTILL, j, why) for j in self.model.standstill.rounded]
         else:
@@ -86,11 +86,11 @@ class Missing:
 
     def memory(self, joints: Sequence[int | None]) -> None:
         """Laws with memory: their torque depends on the past and is not looked at."""
-        self.lost += [Lost("friction with memory", j, no_place(self.format)) for j in joints]
+        self.lost += [Lost("friction with memory", j, no_place(self.title)) for j in joints]
 
     def gravity(self, rest: Array | None) -> None:
         """Another mounting than the file's; `rest` is what the file misses beyond all other parts, None without logs."""
-        why = f"{no_place(self.format)}, to be set in the program that loads it"
+        why = f"{no_place(self.title)}, to be set in the program that loads it"
         if rest is None:
             self.lost.append(Lost(GRAVITY, None, why))
         else:

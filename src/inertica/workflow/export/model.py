@@ -249,7 +249,7 @@ def _sidecar(
     left = list(held(parameters, form, description.source.path).left)
     left += [LEANING] if _leans(description, again) else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
-    if springs := _springs(parts, form):
+    if "MuJoCo" in form.programs and (springs := _springs(parts, form)):
         joints = ", ".join(springs)
         notes += (
             f"springs of {path.name} (joint {joints}) are stiffness and springref, which MuJoCo reads and Pinocchio does not",
@@ -290,7 +290,7 @@ def _lost(
     """What the file cannot hold, along the logs of the identification where they are known."""
     along, laws = measured.along, result.parameters.layout.terms
     states = along.states if along else _states(result.description.robot)
-    missing = Missing(model, form.name, states, along.result if along else model.whole(states), along is not None)
+    missing = Missing(model, form.title, states, along.result if along else model.whole(states), along is not None)
     if plain is not None:
         missing.approximated(plain)
     missing.left_out(parts.left)

@@ -44,7 +44,9 @@ def write_mujoco(actuators: JointActuators, to: Destination) -> ActuatorFile:
             f"MuJoCo {to.mujoco[0]}.{to.mujoco[1]} has no delay of actuators ({WITH_DELAY[0]}.{WITH_DELAY[1]} does): send "
             f"commands late by {delays_in_words(actuators)}"
         )
-    return ActuatorFile(content, notes, tuple(lost))
+    written = actuators.exported
+    told = (*written.notes, *written.warnings) if written else ()
+    return ActuatorFile(content, (*told, *notes), tuple(lost), actuators.card)
 
 
 def _copy(actuators: JointActuators) -> bytes:

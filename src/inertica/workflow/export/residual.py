@@ -1,4 +1,4 @@
-"""The residual of a written model file itself on the user's logs, on the motions and by the definition of the result's."""
+"""The residual of a written model file or program itself on the user's logs, on the motions and by the definition of the result's."""
 
 from __future__ import annotations
 
@@ -90,6 +90,23 @@ def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: Mode
         _difference(by_reader, by_ours),
         "",
         Along((q, dq, ddq), np.vstack(wanted[first]), np.vstack(by_ours[first])),
+    )
+
+
+def measured_program(model: ModelTorques, logs: LogsAgain) -> Measured:
+    """Residuals of the parameters alone, as a program has them, on every data set that can be read."""
+    if not logs.motions:
+        return Measured(unmeasured="; ".join(logs.missing.values()) or UNKNOWN)
+    lever = levers(model.parameters.layout.robot)
+    alone = {name: [model.alone((m.q, held_direction(m), m.ddq)) for m in motions] for name, motions in logs.motions.items()}
+    wanted = {name: [model.predicted(m) for m in motions] for name, motions in logs.motions.items()}
+    first = next(iter(logs.motions))
+    states = [(m.q, held_direction(m), m.ddq) for m in logs.motions[first]]
+    q, dq, ddq = (np.vstack(part) for part in zip(*states, strict=True))
+    return Measured(
+        {name: judged_torques(alone[name], motions, lever) for name, motions in logs.motions.items()},
+        {name: judged_torques(wanted[name], motions, lever) for name, motions in logs.motions.items()},
+        along=Along((q, dq, ddq), np.vstack(wanted[first]), np.vstack(alone[first])),
     )
 
 

@@ -93,8 +93,12 @@ class ModelTorques:
 
     def whole(self, states: States) -> Array:
         """(N, n) as the result predicts them where friction is held."""
-        torque = np.asarray(self.engine.inverse_dynamics(*states, self.parameters.values, self.parameters.shapes))
+        torque = self.alone(states)
         return torque if self.added is None else torque + self.correction(states)
+
+    def alone(self, states: States) -> Array:
+        """(N, n) of the parameters, without what predictions add to them."""
+        return np.asarray(self.engine.inverse_dynamics(*states, self.parameters.values, self.parameters.shapes))
 
     def correction(self, states: States) -> Array:
         """(N, n) of what predictions add to the parameters."""
