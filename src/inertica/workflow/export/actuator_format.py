@@ -82,9 +82,9 @@ def parts_in_words(actuators: JointActuators) -> tuple[str, ...]:
     parts: dict[str, list[str]] = {}
     for part in actuators.exported.lost if actuators.exported else ():
         parts.setdefault(part.what, []).extend([] if part.joint is None else [str(part.joint + 1)])
-    listed = ", ".join(f"{what} (joint {', '.join(joints)})" if joints else what for what, joints in parts.items())
+    text = ", ".join(f"{what} (joint {', '.join(joints)})" if joints else what for what, joints in parts.items())
     return (
-        (f"armature, viscous and Coulomb friction are all that the file holds of the result; it lacks {listed}",) if parts else ()
+        (f"armature, viscous and Coulomb friction are all that the file holds of the result; it lacks {text}",) if parts else ()
     )
 
 

@@ -164,8 +164,8 @@ def in_words(losses: Sequence[Loss]) -> str:
 def losses(file: Residuals, result: Residuals, lost: Sequence[Lost]) -> tuple[Loss, ...]:
     """Residuals more than a tenth above the result's: of all joints together first, then joint by joint."""
     joints = max((len(r.raw.per_joint) for r in file.values()), default=0)
-    found = (_loss(joint, list(_pairs(file, result, joint)), _causes(lost, joint)) for joint in (None, *range(joints)))
-    return tuple(loss for loss in found if loss is not None)
+    each = (_loss(joint, list(_pairs(file, result, joint)), _causes(lost, joint)) for joint in (None, *range(joints)))
+    return tuple(loss for loss in each if loss is not None)
 
 
 Pair = tuple[str, bool, float, float]

@@ -45,8 +45,8 @@ def write_mujoco(actuators: JointActuators, to: Destination) -> ActuatorFile:
             f"commands late by {delays_in_words(actuators)}"
         )
     written = actuators.exported
-    told = (*written.notes, *written.warnings) if written else ()
-    return ActuatorFile(content, (*told, *notes), tuple(lost), actuators.card)
+    of_links = (*written.notes, *written.warnings) if written else ()
+    return ActuatorFile(content, (*of_links, *notes), tuple(lost), actuators.card)
 
 
 def _copy(actuators: JointActuators) -> bytes:
