@@ -131,7 +131,7 @@ def export_code(
         if word not in known:
             raise InputError(f"code is not written as '{word}'; {nearest(word, known)}")
     result = _result(model)
-    values = _values(model) if result is None else result.parameters  # type: ignore[arg-type]
+    values = _values(model) if result is None else result.parameters
     layout = values.layout
     Equations(layout).require_linear("code of its dynamics")
     base = base_model(layout) if parameters == "base" else None
