@@ -107,7 +107,12 @@ from inertica.workflow.calls import (
 )
 from inertica.workflow.grade import grade as grade
 from inertica.workflow.identify.compare import compare as compare
-from inertica.workflow.payload.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
+from inertica.workflow.payload.drive_gains import (
+    DriveGains as DriveGains,
+    drive_gains as drive_gains,
+    drive_gains_by_law as drive_gains_by_law,
+)
+from inertica.workflow.payload.gain_knowledge import Alike as Alike, TrustedLink as TrustedLink, Weighed as Weighed
 from inertica.workflow.export.exchange import (
     from_mujoco as from_mujoco,
     from_pinocchio as from_pinocchio,

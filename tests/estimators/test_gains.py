@@ -134,5 +134,5 @@ def _scaled(system: Observations) -> Observations:
 def test_an_interval_through_zero_has_no_end() -> None:
     found = replace(total_least_squares(records(1e-9)), relative_std=np.array([0.1, 0.6, 0.1, 0.1, 0.1, 0.1]))
     ends = found.interval(1.96)
-    assert ends[1, 1] == np.inf and 0.0 < ends[1, 0] < GAINS[1] and ends[2, 0] < GAINS[2] < ends[2, 1] < 0.0
+    assert tuple(ends[1]) == (-np.inf, np.inf) and ends[2, 0] < GAINS[2] < ends[2, 1] < 0.0
     assert pytest.approx(1.0 / (1.0 / 30.0 * 1.196)) == ends[0, 0]

@@ -48,6 +48,9 @@ PATTERNS = 7
 FAR = 30.0
 """Times the median of the gains beyond which one of them has lost its way."""
 
+ROUNDING = 1e-6
+"""Part of an unresolved direction below which a gain has no share in it."""
+
 BLOCKS = 12
 MASS = 9
 """Place of the mass among the ten parameters."""
@@ -74,6 +77,19 @@ class LoadSet:
 
 
 @dataclass(frozen=True, eq=False)
+class Statements:
+    """What is known of gains and parameters besides loads: A (g, theta) = b, every row over its standard deviation.
+
+    Args:
+        A: (k, n + q), g = 1 / K first.
+        b: (k,).
+    """
+
+    A: Array
+    b: Array
+
+
+@dataclass(frozen=True, eq=False)
 class GainProblem:
     """Records with different loads, of some of which something is known; torques are currents times scale.
 
@@ -83,6 +99,7 @@ class GainProblem:
         friction: (b, f) directions of beta in which every set but the first has friction of its own.
         loads: by name.
         prior: (n,) relative standard deviation of prior gains, infinite for none; gains are relative to the prior ones then.
+        statements: what else is known.
     """
 
     sets: tuple[LoadSet, ...]
@@ -90,6 +107,7 @@ class GainProblem:
     friction: Array
     loads: Mapping[str, KnownLoad]
     prior: Array
+    statements: Statements | None = None
 
     @property
     def n(self) -> int:
@@ -160,15 +178,15 @@ class Gains:
     iterations: int
 
     def interval(self, width: float) -> Array:
-        """(n, 2) of the factors, `width` standard deviations of 1 / K to either side; infinite where 1 / K may be zero."""
+        """(n, 2) of the factors, `width` standard deviations of 1 / K to either side; where 1 / K may be zero, and of either sign, the
+        whole line."""
         g, spread = 1.0 / self.factors, np.abs(self.relative_std / self.factors)
         ends = np.column_stack([g - width * spread, g + width * spread])
-        # an interval of 1 / K that contains zero maps to a half-line of K
-        through = ends[:, 0] * ends[:, 1] <= 0.0
+        # not ends of different sign multiplied: tiny ones underflow
+        through = (ends[:, 0] <= 0.0) & (ends[:, 1] >= 0.0)
         with np.errstate(divide="ignore"):
             out = np.sort(1.0 / ends, axis=1)
-        out[through & (g > 0.0), 0], out[through & (g > 0.0), 1] = 1.0 / ends[through & (g > 0.0), 1], np.inf
-        out[through & (g < 0.0), 0], out[through & (g < 0.0), 1] = -np.inf, 1.0 / ends[through & (g < 0.0), 0]
+        out[through] = -np.inf, np.inf
         return out
 
 
@@ -202,6 +220,31 @@ def start_gains(problem: GainProblem) -> Array:
     return _guessed(problem, np.where(sure, out, usual), np.flatnonzero(~sure), sigma)
 
 
+def start_from_model(problem: GainProblem, torque: Array) -> tuple[Array, Array]:
+    """(n,) 1 / K of each joint alone, for links as the model has them and friction of the joint's own, and (n,) how far what the links
+    ask of the current stands out of its noise; 1 / K is the median where that is nothing.
+
+    Args:
+        problem: the records; those with loads are left out.
+        torque: (b,) base parameters of links and drives by the model.
+    """
+    size, out, felt = problem.friction.shape[1], np.full(problem.n, np.nan), np.zeros(problem.n)
+    for j in range(problem.n):
+        rows = []
+        for one in problem.sets:
+            if one.load is None:
+                factor = one.system.factors[j]
+                where = list(factor.columns)
+                rows.append(np.column_stack([factor.R @ problem.friction[where], factor.R @ torque[where], factor.z]))
+        # of links and current, what friction does not explain
+        whole = stacked_factor(np.vstack(rows))
+        if abs(whole[size, size]) > 0.0:
+            out[j] = whole[size, size + 1] / whole[size, size]
+            felt[j] = abs(whole[size, size + 1])
+    usual = float(np.nanmedian(np.abs(out)))
+    return np.where(np.isfinite(out) & (out != 0.0), out, usual), felt / problem.noise()
+
+
 def _guessed(problem: GainProblem, g: Array, unsure: NDArray[np.intp], sigma: Array) -> Array:
     """(n,) 1 / K with signs of unsure ones by what fits best of all patterns, then sizes one after the other, twice.
 
@@ -214,11 +257,11 @@ def _guessed(problem: GainProblem, g: Array, unsure: NDArray[np.intp], sigma: Ar
             for signs in product((1.0, -1.0), repeat=len(unsure)):
                 patterns.append(np.array(g))
                 patterns[-1][unsure] = np.abs(g[unsure]) * signs
-            g = min(patterns, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
+            g = min(patterns, key=lambda trial: _cost(problem, trial, parameters_of(problem, trial, sigma), sigma))
         # twice: a factor found for one joint may change the best one of another
         for j in np.tile(unsure, 2):
             trials = [np.where(np.arange(problem.n) == j, factor * g, g) for factor in GUESSES]
-            g = min(trials, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
+            g = min(trials, key=lambda trial: _cost(problem, trial, parameters_of(problem, trial, sigma), sigma))
     return g
 
 
@@ -238,14 +281,18 @@ def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gai
             if again[2] < cost:
                 g, theta, cost, iterations = again
         covariance = joint_covariance(problem, g, theta, sigma, np.arange(problem.n))
+        svd = resolved(problem, g, theta, sigma)
     if np.any(g == 0.0):
         raise InerticaError("no current of some joint answers to any torque; was it recorded?")
-    return Gains(1.0 / g, np.sqrt(np.diag(covariance)) / np.abs(g), theta, found_loads(problem, theta), sigma, iterations)
+    # along directions that no row resolves nothing has a variance
+    free = np.any(np.abs(svd.Vt[~svd.known][:, : problem.n]) > ROUNDING, axis=0)
+    std = np.where(free, np.inf, np.sqrt(np.diag(covariance)) / np.abs(g))
+    return Gains(1.0 / g, std, theta, found_loads(problem, theta), sigma, iterations)
 
 
 def _descended(problem: GainProblem, g: Array, sigma: Array) -> tuple[Array, Array, float, int]:
     """Gauss-Newton from a start: 1 / K, theta, cost and iterations."""
-    theta = _parameters(problem, g, sigma)
+    theta = parameters_of(problem, g, sigma)
     cost, iterations = _cost(problem, g, theta, sigma), 0
     while iterations < STEPS:
         iterations += 1
@@ -254,7 +301,7 @@ def _descended(problem: GainProblem, g: Array, sigma: Array) -> tuple[Array, Arr
         size = 1.0
         while True:
             trial = g + size * step[: problem.n]
-            best_theta = _parameters(problem, trial, sigma)  # the best ones for these gains: variable projection
+            best_theta = parameters_of(problem, trial, sigma)  # the best ones for these gains: variable projection
             value = _cost(problem, trial, best_theta, sigma)
             if value <= cost or size < 1e-6:
                 break
@@ -296,7 +343,7 @@ def found_loads(problem: GainProblem, theta: Array) -> dict[str, Array]:
 
 
 def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tuple[Array, Array]:
-    """Residuals of R factors (m,), prior gains last, and their derivatives (m, n + q) by g and theta, in units of the noise."""
+    """Residuals of R factors (m,), prior gains and statements last, and derivatives (m, n + q) by g, theta; over the noise."""
     J, r = [], []
     for system, space, added in problem.spaces:
         for j, factor in enumerate(system.factors):
@@ -309,8 +356,12 @@ def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tu
             J.append(block / sigma[j])
             r.append((factor.z - g[j] * torque) / sigma[j])
     stated = np.flatnonzero(np.isfinite(problem.prior))
-    block = np.eye(problem.n, problem.n + len(theta))[stated] / problem.prior[stated, None]
-    return np.vstack([*J, block]), np.concatenate([*r, (g - 1.0)[stated] / problem.prior[stated]])
+    J.append(np.eye(problem.n, problem.n + len(theta))[stated] / problem.prior[stated, None])
+    r.append((g - 1.0)[stated] / problem.prior[stated])
+    if problem.statements is not None:
+        J.append(problem.statements.A)
+        r.append(problem.statements.A @ np.concatenate([g, theta]) - problem.statements.b)
+    return np.vstack(J), np.concatenate(r)
 
 
 def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array, which: NDArray[np.intp]) -> Array:
@@ -336,6 +387,9 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
     noise = combination_covariance(influences, problem.n + len(theta))
     prior = answer[: problem.n] / problem.prior[:, None]  # what the prior gains do not know
     noise = noise + prior.T @ prior
+    if problem.statements is not None:
+        unsure = problem.statements.A @ answer
+        noise = noise + unsure.T @ unsure
     factor = np.sqrt(np.maximum(1.0, np.diag(blocks) / np.maximum(np.diag(noise), 1e-300)))
     return np.asarray(factor[:, None] * noise * factor)
 
@@ -367,8 +421,9 @@ def _influences(problem: GainProblem, g: Array, theta: Array, sigma: Array, answ
     return out
 
 
-def _parameters(problem: GainProblem, g: Array, sigma: Array) -> Array:
-    """theta for given gains: linear least squares."""
+def parameters_of(problem: GainProblem, g: Array, sigma: Array | None = None) -> Array:
+    """theta for given 1 / K and noise of the rows: linear least squares."""
+    sigma = problem.noise() if sigma is None else sigma
     J, r = linearised(problem, g, np.zeros(problem.size), sigma)
     return -_solved(J[:, problem.n :], r)
 

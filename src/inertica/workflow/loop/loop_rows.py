@@ -147,24 +147,24 @@ def fitted(law: str, parts: Sequence[Signals], j: int, rate: float) -> Fitted:
         X = np.column_stack([np.concatenate([p.columns(law, j)[p.use] for p in parts]), np.ones(len(y))])
         Z = np.column_stack([np.concatenate([p.instruments[p.use, j] for p in parts]), np.ones(len(y))])
         with one_thread():
-            Q = _orthogonal(Z)
-            solution = _solved(Q.T @ X, Q.T @ y)
-            return _judged(Q.T @ X, y, y - X @ solution, solution, 2)
+            Q = orthogonal(Z)
+            solution = solved(Q.T @ X, Q.T @ y)
+            return judged(Q.T @ X, y, y - X @ solution, solution, 2)
     return _integrating(law, parts, j, y, 1.0 / rate)
 
 
 def _integrating(law: str, parts: Sequence[Signals], j: int, y: Array, period: float) -> Fitted:
     X = np.concatenate([p.columns(law, j)[p.use] for p in parts])
     S = np.concatenate([p.integrals(law, j, period)[p.use] for p in parts])
-    C = _constants(parts)
+    C = constants(parts)
     motion = 2.0 * np.pi * max(widest_position_band(p.qr, p.motion.dt) for p in parts)
     rate = motion
     with one_thread():
         for _ in range(2):
             Z = np.concatenate([np.column_stack([p.instruments[:, j], p.slow(j, rate)])[p.use] for p in parts])
-            Q = _orthogonal(np.column_stack([Z, C]))
+            Q = orthogonal(np.column_stack([Z, C]))
             Xq, Sq, Cq, yq = Q.T @ X, Q.T @ S, Q.T @ C, Q.T @ y
-            first = _solved(np.column_stack([Xq, Sq[:, :2], Cq]), yq)
+            first = solved(np.column_stack([Xq, Sq[:, :2], Cq]), yq)
             # of the two products with ki the better determined one gives its start: each is weighted with its own column
             weight = np.linalg.norm(Sq[:, :2], axis=0) * np.abs(first[:2])
             ki = float(
@@ -173,17 +173,17 @@ def _integrating(law: str, parts: Sequence[Signals], j: int, y: Array, period: f
             a, c = first[:3], first[5:]
             for _ in range(STEPS):
                 J = np.column_stack([Xq + ki * Sq, Sq @ a, Cq])
-                step = _solved(J, yq - (Xq + ki * Sq) @ a - Cq @ c)
+                step = solved(J, yq - (Xq + ki * Sq) @ a - Cq @ c)
                 a, ki, c = a + step[:3], ki + float(step[3]), c + step[4:]
                 if abs(step[3]) <= 1e-10 * abs(ki) and np.linalg.norm(step[:3]) <= 1e-10 * np.linalg.norm(a):
                     break
             rate = float(np.clip(ki, RATES[0] * motion, RATES[1] * motion))
         r = y - (X + ki * S) @ a - C @ c
         J = np.column_stack([Xq + ki * Sq, Sq @ a, Cq])[:, [0, 1, 3, 2, *range(4, 4 + C.shape[1])]]
-        return _judged(J, y, r, np.array([a[0], a[1], ki]), 3)
+        return judged(J, y, r, np.array([a[0], a[1], ki]), 3)
 
 
-def _judged(P: Array, y: Array, r: Array, solution: Array, count: int) -> Fitted:
+def judged(P: Array, y: Array, r: Array, solution: Array, count: int) -> Fitted:
     """The first coefficients with their standard deviations, from the rows that the instruments leave of the columns."""
     scale = np.maximum(np.linalg.norm(P, axis=0), 1e-300)
     spread = np.linalg.pinv((P / scale).T @ (P / scale)) / np.outer(scale, scale)
@@ -192,17 +192,19 @@ def _judged(P: Array, y: Array, r: Array, solution: Array, count: int) -> Fitted
     return solution[:count], std[:count], float(np.linalg.norm(r)) / max(float(np.linalg.norm(y)), 1e-300)
 
 
-def _orthogonal(Z: Array) -> Array:
+def orthogonal(Z: Array) -> Array:
+    """(rows, k) an orthonormal basis of instruments."""
     Q, _ = np.linalg.qr(Z / np.maximum(np.linalg.norm(Z, axis=0), 1e-300))
     return np.asarray(Q)
 
 
-def _solved(A: Array, y: Array) -> Array:
+def solved(A: Array, y: Array) -> Array:
+    """(k,) least squares with unit columns."""
     scale = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
     return np.asarray(np.linalg.lstsq(A / scale, y, rcond=1e-10)[0] / scale)
 
 
-def _constants(parts: Sequence[Signals]) -> Array:
+def constants(parts: Sequence[Signals]) -> Array:
     """(rows, logs) one for the rows of each log."""
     sizes = [int(p.use.sum()) for p in parts]
     return np.repeat(np.eye(len(parts)), sizes, axis=0)

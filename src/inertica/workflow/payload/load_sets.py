@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 from inertica.arrays import Array
 from inertica.checks.seen import seen
 from inertica.errors import InputError
-from inertica.estimators.gains import GainProblem, Gains, KnownLoad, LoadSet, total_least_squares, unscaled
+from inertica.estimators.gains import (
+    GainProblem,
+    Gains,
+    KnownLoad,
+    LoadSet,
+    parameters_of,
+    start_from_model,
+    total_least_squares,
+    unscaled,
+)
 from inertica.estimators.gains_consistent import constrained
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import base_model
@@ -32,6 +41,7 @@ from inertica.workflow.identify.inputs import check_all_move, read_one
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import LogLike, identify
 from inertica.workflow.identify.settings import Settings
+from inertica.workflow.payload.gain_knowledge import Knowledge, Start, rigid_part, stated
 
 Form = Literal["tls", "constrained", "unscaled"]
 
@@ -58,12 +68,14 @@ class JointFit:
         gains: gains, relative to the scale of the currents, and loads.
         robot: the identification that filter, delay, mounting and friction come from.
         bandwidth: up to which frequency all sets are fitted.
+        reference: joint whose gain the others are relative to, where nothing has a kilogram in it.
     """
 
     problem: GainProblem
     gains: Gains
     robot: Result
     bandwidth: Choice
+    reference: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +85,12 @@ class Currents:
     Args:
         scale: (n,) what they are multiplied by for a start.
         spread: relative standard deviation of that scale as prior gains; infinite when they are only a scale.
+        knowledge: what else is known of gains and robot.
     """
 
     scale: Array
     spread: float = np.inf
+    knowledge: tuple[Knowledge, ...] = ()
 
 
 def joint_fit(
@@ -109,13 +123,17 @@ def joint_fit(
         units = [replace(one, logs=tuple(in_units(log, scale) for log in one.logs)) for one in sets]
     for one in units:
         check_all_move(one.logs, description.robot)
-    known, first, guess = (loads, body, prior), units[0].logs, np.ones(n)
-    if scale is not None:
+    known, first, guess, reference = (loads, body, prior), units[0].logs, np.ones(n), None
+    if currents is not None:
         say("first gains: plain friction")
         plain = assumed_friction(description if settings.friction is None else replace(description, friction_stated=False))
         recipes = _recipes(plain, _recipe(plain, first, settings, say), units, settings).recipes
-        guess = total_least_squares(_problem(plain, recipes, units, *known)).factors
-        first = tuple(in_units(log, scale * guess) for log in sets[0].logs)
+        first_problem = _problem(plain, recipes, units, *known)
+        if not _absolute(loads, currents):
+            rigid = rigid_part(first_problem.sets[0].system.base, usable_prior(plain)[0])
+            reference = int(np.argmax(np.abs(start_from_model(first_problem, rigid)[1])))
+        guess = _estimated(first_problem, currents, plain, reference).factors
+        first = tuple(in_units(log, currents.scale * guess) for log in sets[0].logs)
     say("filter, delay, mounting and friction")
     robot = identify(description, first, settings=replace(settings, quick=True, method="wls"), progress=say)
     say("robot, loads and gains together")
@@ -128,11 +146,31 @@ def joint_fit(
         gains = unscaled(problem)
     elif form == "constrained":
         gains = constrained(problem, usable_prior(robot.description)[0], body)
+    elif currents is None:
+        gains = total_least_squares(problem, np.ones(n))
     else:
-        gains = total_least_squares(problem, np.ones(n) if scale is None else 1.0 / guess)
+        gains = _estimated(problem, currents, robot.description, reference, 1.0 / guess)
     if scale is not None:  # by how much plain friction would change the gains
         gains = replace(gains, relative_std=np.hypot(gains.relative_std, gains.factors / guess - 1.0))
-    return JointFit(problem, gains, robot, shared.choice)
+    return JointFit(problem, gains, robot, shared.choice, reference)
+
+
+def _absolute(loads: Mapping[str, KnownLoad], currents: Currents) -> bool:
+    """Whether anything that is known has a kilogram in it."""
+    by_load = any(load.known.any() for load in loads.values())
+    return by_load or np.isfinite(currents.spread) or any(one.absolute for one in currents.knowledge)
+
+
+def _estimated(
+    problem: GainProblem, currents: Currents, robot: Description, reference: int | None, start: Array | None = None
+) -> Gains:
+    """Total least squares beside what is known; from the model's links where no load of known mass says how large gains are."""
+    if not currents.knowledge and reference is None:
+        return total_least_squares(problem, start)
+    base = problem.sets[0].system.base
+    g = start_from_model(problem, rigid_part(base, usable_prior(robot)[0]))[0] if start is None else start
+    at = Start(robot.prior, currents.scale, g, parameters_of(problem, g))
+    return total_least_squares(stated(problem, currents.knowledge, at, reference), g)
 
 
 def _recipes(description: Description, recipe: Recipe, sets: Sequence[RecordSet], settings: Settings) -> SharedBandwidth:
