@@ -11,8 +11,10 @@ from documents import ROOT
 
 PAGES = sorted((ROOT / "docs" / "methods").glob("*.md"))
 REFERENCE = ["## Criterion", "## Needs", "## When it fails", "## Options"]
-NOTEBOOK = re.compile(r"\bseeds?\b|\btried\b|\bwas chosen\b|\buntil (January|February|March|April|May|June|July|August|September|October|November|December)\b"
-                      r"|\b\d+ (fresh |of \d+ )?runs\b|\bbroke down\b", re.I)  # fmt: skip
+MONTHS = "January February March April May June July August September October November December".replace(" ", "|")
+NOTEBOOK = re.compile(
+    rf"\bseeds?\b|\btried\b|\bwas chosen\b|\buntil ({MONTHS})\b|\b\d+ (fresh |of \d+ )?runs\b|\bbroke down\b", re.IGNORECASE
+)
 """What belongs under results: how a number came about, and what was not kept."""
 
 

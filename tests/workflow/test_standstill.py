@@ -166,3 +166,7 @@ def test_a_model_file_that_cannot_hold_it_says_so(tmp_path) -> None:
     assert written.residual["identification"].raw.all > 1.1 * own.raw.all
     assert {(each.what, each.joint) for each in written.lost} == {(STANDSTILL, 0), (STANDSTILL, 1)}
     assert all(each.share > 0.0 for each in written.lost) and STANDSTILL in written.warnings[0]
+    held = judged(result.predictor, [result.motion(log_of(robot(), 1, rounded=True))])
+    assert written.sharp_residual["identification"] == pytest.approx(held.raw.all, rel=1e-6)
+    assert written.lost_content("identification") == pytest.approx(0.0, abs=1e-6)  # nothing else is missing
+    assert not export_model(replace(result, standstill=HELD), tmp_path / "held.urdf").sharp_residual

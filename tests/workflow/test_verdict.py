@@ -154,6 +154,17 @@ def test_an_export_that_loses_half_of_the_gain_is_not_good():
     assert verdict(exported(wild, 0.6)).level == DOUBTFUL
 
 
+def test_friction_rounded_near_standstill_is_no_loss_of_an_export():
+    """The file has the same friction; whether it is sharp at rest is decided by the program that reads it."""
+    result = result_with((0.5, 0.05), (10.0, 1.0), before=0.25)
+    (model,) = exported(result, 0.16).exported
+    (name,) = model.residual
+    own = model.result_residual[name].raw.all
+    for sharp, level in ((0.16, GOOD), (0.16 - 0.09, GOOD), (0.16 - 0.11, DOUBTFUL)):
+        assert sharp >= own - 1e-3
+        assert verdict(replace(result, exported=(replace(model, sharp_residual={name: sharp}),))).level == level
+
+
 def test_a_model_of_which_little_is_determined_is_for_motions_like_these():
     labels = pair.identified().labels
     assert verdict_words(result_with((0.5, 0.05), (10.0, 1.0))).next.startswith("use the model: ")

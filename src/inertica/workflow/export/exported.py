@@ -87,6 +87,8 @@ class ExportedModel:
         lost: what the format cannot hold.
         residual: data set -> figures of merit of the file on the user's logs; empty when they could not be read.
         result_residual: the same of the result, on the same motions.
+        sharp_residual: data set -> share of the raw torque that the result misses with dry friction as sharp near standstill as the
+            file has it; empty where its predictions round none.
         read_by: the program whose torques of the file these are.
         disagreement: largest difference of that program's torques from ours, relative to the largest torque.
         unmeasured: why there is no residual; empty when there is one.
@@ -101,6 +103,7 @@ class ExportedModel:
     lost: tuple[Lost, ...] = ()
     residual: Mapping[str, Residual] = field(default_factory=dict)
     result_residual: Mapping[str, Residual] = field(default_factory=dict)
+    sharp_residual: Mapping[str, float] = field(default_factory=dict)
     read_by: str = ""
     disagreement: float = 0.0
     unmeasured: str = ""
@@ -119,6 +122,14 @@ class ExportedModel:
         if not self.residual:
             return f"{self.path.name}: its residual on the logs could not be computed: {self.unmeasured}"
         return f"{self.path.name}, read by {self.read_by}: {beside(self.residual, self.result_residual)}"
+
+    def lost_content(self, name: str) -> float:
+        """What the file misses of the raw torque beyond its result, as a share; negative where it misses less.
+
+        How sharp dry friction is near standstill is a choice of predictions, not of the model: programs that read the file make their
+        own.
+        """
+        return self.residual[name].raw.all - self.sharp_residual.get(name, self.result_residual[name].raw.all)
 
     @property
     def losses(self) -> tuple[Loss, ...]:

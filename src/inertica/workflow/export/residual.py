@@ -40,6 +40,8 @@ class Measured:
 
     Args:
         residual, result_residual: data set -> figures of merit of the file, and of the result.
+        sharp_residual: data set -> share of the raw torque that the result misses with dry friction as sharp near standstill as the
+            file has it; empty where its predictions round none.
         read_by: whose torques of the file these are.
         disagreement: of that program with ours.
         unmeasured: why there is no residual.
@@ -48,6 +50,7 @@ class Measured:
 
     residual: Mapping[str, Residual] = field(default_factory=dict)
     result_residual: Mapping[str, Residual] = field(default_factory=dict)
+    sharp_residual: Mapping[str, float] = field(default_factory=dict)
     read_by: str = ""
     disagreement: float = 0.0
     unmeasured: str = ""
@@ -56,7 +59,7 @@ class Measured:
     @property
     def figures(self) -> tuple[Any, ...]:
         """In the order of the last arguments of `ExportedModel`."""
-        return self.residual, self.result_residual, self.read_by, self.disagreement, self.unmeasured
+        return self.residual, self.result_residual, self.sharp_residual, self.read_by, self.disagreement, self.unmeasured
 
 
 def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: ModelFormat, again: Description) -> Measured:
@@ -83,9 +86,15 @@ def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: Mode
     wanted = {name: [model.predicted(m) for m in motions] for name, motions in logs.motions.items()}
     first, lever = next(iter(states)), levers(again.robot)
     q, dq, ddq = (np.vstack(part) for part in zip(*states[first], strict=True))
+    sharp = {
+        name: judged_torques([model.whole(x) for x in states[name]], motions, lever).raw.all
+        for name, motions in logs.motions.items()
+        if model.standstill.rounded
+    }
     return Measured(
         {name: judged_torques(by_reader[name], motions, lever) for name, motions in logs.motions.items()},
         {name: judged_torques(wanted[name], motions, lever) for name, motions in logs.motions.items()},
+        sharp,
         reader.name,
         _difference(by_reader, by_ours),
         "",

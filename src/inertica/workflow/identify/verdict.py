@@ -221,10 +221,8 @@ def _of_export(result: Result, name: str, residual: float) -> Iterator[Reason]:
 
 
 def _exported_residual(model: ExportedModel, name: str, residual: float) -> float:
-    """What a written file leaves of the raw torque of a data set.
+    """What a written file leaves of the raw torque of a data set, with friction near standstill as the result predicts it.
 
     On data that a second fit left out, for which no file was written: the residual there and what the file adds on the fitted data.
     """
-    if name in model.residual:
-        return model.residual[name].raw.all
-    return residual + model.residual[IDENTIFICATION].raw.all - model.result_residual[IDENTIFICATION].raw.all
+    return residual + model.lost_content(name if name in model.residual else IDENTIFICATION)
