@@ -1,7 +1,9 @@
-"""Where on the page something is stated: errors name a key of the robot card, the page has a field for it."""
+"""Where on the page something is stated: sentences name keys of the card, options and commands; the page has fields and rooms."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +45,76 @@ FIELDS = {
 """Key of the card -> field.  What has none here is told as a card states it."""
 
 
+SAID_BY_COMMANDS = (
+    (r"give it with --validate LOG", "choose under 'used to', in the room Data, that it is to validate"),
+    (r"\((?:card: )?--method ([\w+-]+)\)", r"(\1 under Method in the room Identify)"),
+    (r"\(--friction\)", "(under Friction in the room Identify)"),
+    (r"the option force", "'fit even if the check finds a problem' in the room Identify"),
+    (
+        r",? ?:? ?as option, units: \{t: (\w+)\} in the card, or \[\w+\] behind (?:the clock's|its) name",
+        r" under 'Unit of the clock' in the room Data",
+    ),
+    (
+        r"--unit t=(\w+), units: \{t: \w+\} in the card, or '[^']*' in the header states it",
+        r"\1 under 'Unit of the clock' in the room Data states it",
+    ),
+    (r"(?:, or|,)? on the command line,? (?:such as )?\(?--unit (\w+)=(\w+)\)?", ""),
+    (r" \(--unit t=\w+\)", ", under 'Unit of the clock' in the room Data"),
+    (r", or as units=\{[^}]*\}", ""),
+    (r" in the card, or --side \w+,", " in card.yaml of the project"),
+    (r"--columns 'tau=\.\.\.' takes other columns for the torque", f"{READING} other columns can be named for the torque"),
+    (
+        r"--columns '[^']*'(?: or --columns '[^']*')* takes them instead \(in a card: [^)]*\)",
+        f"{READING} they can be named instead",
+    ),
+    (r", or on the command line: --columns '[^']*'", f", or choose them {READING}"),
+    (
+        r"(?:: )?--most-unpacked GIB on the command line, most_unpacked: GIB in the card",
+        ", most_unpacked: GIB in card.yaml of the project",
+    ),
+    (
+        r"(?:: )?--feature tau=NAME on the command line, features: \{tau: NAME\} in the card",
+        ", features: {tau: NAME} in card.yaml of the project",
+    ),
+    (r"run `inertica check` on the robot and its logs", "run the check in the room Data"),
+    (r"what `inertica check` says of the log", "what the check in the room Data says of the log"),
+    (r"`inertica excite` designs one", "the room Motion designs one"),
+    (r"`inertica drive-gains` finds", "the room Drive gains finds"),
+    (r"`identified\.\*` in the result's folder, or `inertica export`", "write it in the room Export"),
+    (r"\(`inertica export`\)", "(in the room Export)"),
+)
+"""What sentences say of options and commands -> the same on the page."""
+
+SENTENCES = frozenset({"warnings", "notes", "next", "sentence", "advice", "text", "error"})
+"""Keys of documents under which sentences are."""
+
+
+def page_words(text: str) -> str:
+    """A sentence that names options and commands, with the fields and rooms of the page in their place."""
+    for pattern, words in SAID_BY_COMMANDS:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+def in_page_words(document: Any, sentence: bool = False) -> Any:
+    """A document for the page, with the sentences in it in the page's words.
+
+    Args:
+        document: of mappings, lists and values.
+        sentence: whether it stands under one of `SENTENCES`.
+    """
+    if isinstance(document, str):
+        return page_words(document) if sentence else document
+    if isinstance(document, Mapping):
+        return {key: in_page_words(value, sentence or key in SENTENCES) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [in_page_words(value, sentence) for value in document]
+    return document
+
+
 def error_document(error: InerticaError) -> dict[str, Any]:
     """An error in the page's words, with the field that settles it."""
     field = None if error.fix is None else FIELDS.get(error.fix.key)
     if field is None:
-        return {"error": str(error)}
-    return {"error": f"{error.statement}; {field.words}", "field": {"room": field.room, "element": field.element}}
+        return {"error": page_words(str(error))}
+    return {"error": f"{page_words(error.statement)}; {field.words}", "field": {"room": field.room, "element": field.element}}

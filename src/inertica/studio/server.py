@@ -40,7 +40,7 @@ from inertica.robot.formats.table import model_suffixes
 from inertica.studio import series
 from inertica.studio.arguments import Arguments
 from inertica.studio.confined import Refused, disk_fault, inside, plain_name
-from inertica.studio.fields import error_document
+from inertica.studio.fields import error_document, in_page_words
 from inertica.studio.guard import POLICY, REPORT_POLICY, Guard
 from inertica.studio.idle import IDLE
 from inertica.studio.jobs import RUNNING, Jobs
@@ -410,7 +410,7 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
 
 
 def _json(value: object) -> Response:
-    return Response(json.dumps(plain(value), ensure_ascii=False), media_type="application/json")
+    return Response(json.dumps(in_page_words(plain(value)), ensure_ascii=False), media_type="application/json")
 
 
 def _room(request: Request) -> Room:
