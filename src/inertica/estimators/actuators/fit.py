@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from inertica.arrays import Array
+from inertica.estimators.actuators.arrow import Arrow
 from inertica.estimators.actuators.links import LinkErrors
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Directions, Runs, Start
@@ -258,13 +259,11 @@ class _Search:
         best = criterion(residuals, self.floor) + kappa * self._prior(point)
         damping, small = 1e-2, 0
         for iteration in range(1, self.effort.iterations + 1):
-            A, g, prior_A, prior_g = self._normal(point, residuals)
-            # kappa correlated samples count as one: instead of making the data weaker the prior is made stronger
-            H, rhs = A + kappa * np.diag(prior_A), g + kappa * prior_g
-            bound = self._at_zero(point, rhs)
+            equations = self._normal(point, residuals, kappa)
+            bound = self._at_zero(point, equations.g)
             whole, accepted = best, False
             for _ in range(TRIES):
-                tried = self._moved(point, self._step(H, rhs, damping, bound))
+                tried = self._moved(point, *self._step(equations, damping, bound))
                 r = self._residuals(tried)
                 whole = criterion(r, self.floor) + kappa * self._prior(tried)
                 if np.isfinite(whole) and whole < best:
@@ -303,12 +302,13 @@ class _Search:
             out += float(np.sum(((np.concatenate([s.q - f.q, s.dq - f.dq])) / std) ** 2))
         return out
 
-    def _normal(self, point: _Point, residuals: list[Array]) -> tuple[Array, Array, Array, Array]:
-        """Normal equations of data and prior: quantities in their units, links, states at the starts."""
+    def _normal(self, point: _Point, residuals: list[Array], kappa: float) -> Arrow:
+        """Normal equations of data and prior: quantities in their units, links; states at the starts.
+
+        kappa correlated samples count as one: instead of making the data weaker the prior is made stronger.
+        """
         p, l, m = self.p, self.l, 2 * self.n
-        size = p + l + m * len(point.starts)
-        A, g = np.zeros((size, size)), np.zeros(size)
-        prior_A, prior_g = np.ones(size), np.zeros(size)
+        out = Arrow.empty(p + l, len(point.starts), m)
         sigma = np.sqrt(rms(residuals) ** 2 + self.floor**2)
         scale = np.concatenate([self._slopes(point.values), np.ones(l + m)])
         runs, wanted = self._runs(point), Directions(self.free, self.errors.rates(point.links), True)
@@ -317,18 +317,13 @@ class _Search:
             weight = np.where(np.isnan(r), 0.0, 1.0 / sigma)
             J *= weight
             J *= scale[:, None, None]
-            rows = J.reshape(len(scale), -1)
-            places = p + l + m * k + np.arange(m)
-            where = np.concatenate([np.arange(p + l), places])
-            A[np.ix_(where, where)] += rows @ rows.T
-            g[where] += rows @ (np.nan_to_num(r) * weight).ravel()
-            first = self.begin.starts[k]
-            prior_A[places] = self.state_std[k] ** -2
-            prior_g[places] = -np.concatenate([point.starts[k].q - first.q, point.starts[k].dq - first.dq]) * prior_A[places]
-        prior_A[:p] = self.wide**-2
-        prior_g[:p] = -(self._coordinates(point.values) - self.x0) * prior_A[:p]
-        prior_g[p : p + l] = -point.links
-        return A, g, prior_A, prior_g
+            out.add(k, J.reshape(len(scale), -1), (np.nan_to_num(r) * weight).ravel())
+        weights = np.concatenate([self.wide**-2, np.ones(l)])
+        offsets = np.concatenate([self._coordinates(point.values) - self.x0, point.links])
+        states = np.array(self.state_std) ** -2
+        moved = np.array([[*(s.q - f.q), *(s.dq - f.dq)] for s, f in zip(point.starts, self.begin.starts, strict=True)])
+        out.add_prior((kappa * weights, -kappa * weights * offsets), (kappa * states, -kappa * states * moved))
+        return out
 
     def _slopes(self, values: ActuatorValues) -> Array:
         """(p,) derivative of every quantity in its coordinate."""
@@ -336,32 +331,25 @@ class _Search:
             getattr(values, name)[j] + self.shift[name][j] if QUANTITIES[name].positive else 1.0 for name, j in self.free
         ])  # fmt: skip
 
-    def _at_zero(self, point: _Point, rhs: Array) -> NDArray[np.bool_]:
+    def _at_zero(self, point: _Point, slopes: Array) -> NDArray[np.bool_]:
         """Coordinates that stay: quantities at their lower bound that the data would have lower."""
-        out = np.zeros(len(rhs), bool)
+        out = np.zeros(len(slopes), bool)
         for i, (name, j) in enumerate(self.free):
-            out[i] = getattr(point.values, name)[j] <= self._least(name) and rhs[i] <= 0.0
+            out[i] = getattr(point.values, name)[j] <= self._least(name) and slopes[i] <= 0.0
         return out
 
     def _least(self, name: str) -> float:
         """No command acts before it is given, but stamps of positions and commands may be a sample apart."""
         return 0.0 if QUANTITIES[name].positive else -self.period if name == "delay" else -np.inf
 
-    def _step(self, H: Array, rhs: Array, damping: float, bound: NDArray[np.bool_]) -> Array:
-        """Step of the damped normal equations, shortened so that no quantity leaps."""
-        free = np.flatnonzero(~bound)
-        A, g = H[np.ix_(free, free)], rhs[free]
-        d = np.diag(A)
-        # damping by the diagonal (Marquardt), so that it does not depend on units
-        A = A + np.diag(damping * d)
-        scale = 1.0 / np.sqrt(np.diag(A))
-        part = scale * cho_solve(cho_factor(A * scale * scale[:, None] + 1e-14 * np.eye(len(A)), lower=True), scale * g)
-        step = np.zeros(len(rhs))
-        step[free] = part
+    def _step(self, equations: Arrow, damping: float, bound: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Step of the damped equations, shortened so that no quantity leaps."""
+        step, states = equations.solved(damping, bound)
         longest = float(np.abs(step[: self.p]).max(initial=0.0))
-        return step * min(1.0, LEAP / longest) if longest > 0.0 else step
+        share = min(1.0, LEAP / longest) if longest > 0.0 else 1.0
+        return share * step, share * states
 
-    def _moved(self, point: _Point, step: Array) -> _Point:
+    def _moved(self, point: _Point, step: Array, states: Array) -> _Point:
         values = point.values
         changes = {name: np.array(getattr(values, name)) for name in dict.fromkeys(name for name, _ in self.free)}
         for (name, j), d, unit in zip(self.free, step[: self.p], self.unit, strict=True):
@@ -371,12 +359,8 @@ class _Search:
                 changes[name][j] = max((changes[name][j] + c) * np.exp(d) - c, 0.0)
             else:
                 changes[name][j] = max(changes[name][j] + d * unit, self._least(name))
-        m, first = 2 * self.n, self.p + self.l
-        starts = []
-        for k, s in enumerate(point.starts):
-            d = step[first + m * k : first + m * (k + 1)]
-            starts.append(Start(s.q + d[: self.n], s.dq + d[self.n :]))
-        return _Point(values.changed(**changes), point.links + step[self.p : first], tuple(starts))
+        starts = [Start(s.q + d[: self.n], s.dq + d[self.n :]) for s, d in zip(point.starts, states, strict=True)]
+        return _Point(values.changed(**changes), point.links + step[self.p :], tuple(starts))
 
 
 def sizes(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
@@ -421,8 +405,8 @@ def promised(fit: Fit, floor: Array, values: ActuatorValues, extra: Sequence[Nam
         extra: quantities that the fit did not search.
     """
     search = _Search(fit.runs, (*fit.free, *extra), values, floor, fit.errors, Effort(), lambda _: None)
-    A, g, prior, _ = search._normal(_Point(values, fit.links, fit.starts), fit.residuals)
-    H, p = A + fit.correlation * np.diag(prior), len(fit.free)
+    H, g = search._normal(_Point(values, fit.links, fit.starts), fit.residuals, fit.correlation).reduced()
+    p = len(fit.free)
     last = np.arange(p, p + len(extra))
     rest = np.setdiff1d(np.arange(len(H)), last)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))

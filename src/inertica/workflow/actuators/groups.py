@@ -26,6 +26,9 @@ COARSE, FINE = 0.4, 0.1
 """Longest step of the simulation, in parts of the fastest response of a joint: the midpoint rule is off by 1.3 % of it during the
 search and while choices are made, by 0.1 % in the end."""
 
+HIDDEN = 0.5
+"""Sampling intervals within which a response is over before it shows: a faster one need not be simulated in shorter steps."""
+
 QUICK = Effort(iterations=10)
 
 EARLY = Effort(iterations=20)
@@ -36,6 +39,9 @@ that is a little slower, so that the error has minima at wrong values; within a 
 
 FEWEST_IN_PIECE = 30
 """Samples of such a run."""
+
+ENOUGH = 200
+"""Samples for each unknown that the search begins with: more of a long log would make it slower and lead it no better."""
 
 POOR = 0.9
 """Share of a joint's motion that a free run may miss; beyond, its commands explain nothing."""
@@ -108,9 +114,9 @@ def fitted_group(
     runs = Runs(
         robot, links, parts, setup.target, longest_step(robot, links, parts, candidates, COARSE), "zero", Standstill.mujoco()
     )
-    pieces = short_pieces(robot, links, parts, candidates)
-    begin = best_start(runs.with_records(pieces), candidates, floor)
     free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
+    pieces = spread(short_pieces(robot, links, parts, candidates), ENOUGH * len(free))
+    begin = best_start(runs.with_records(pieces), candidates, floor)
     runs, progress = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE)), prefixed(joints, say)
     early = fit(runs.with_records(pieces), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
     whole = continued(replace(early, runs=runs, starts=first_states(runs)), floor, say=progress)
@@ -159,8 +165,7 @@ def longest_step(
     inertia = np.maximum(np.min(np.concatenate([link_inertia(robot, links, r.q) for r in parts]), axis=0), 0.0)
     period = float(np.median([r.period for r in parts]))
     fastest = max(float(np.max(np.sqrt(c.kp / np.maximum(c.armature + inertia, 1e-300)))) for c in candidates)
-    # what is faster than a twentieth of a sampling interval does not show
-    return float(np.clip(share / fastest, period / 20.0, period))
+    return share * min(max(1.0 / fastest, HIDDEN * period), period / share)
 
 
 def short_pieces(robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues]) -> list[Record]:
@@ -174,6 +179,13 @@ def short_pieces(robot: Robot, links: Array, parts: Sequence[Record], candidates
         pieces = [record.part(int(a), int(b)) for a, b in pairwise(edges)]
         out += [piece for piece in pieces if np.all(piece.use.sum(axis=0) >= FEWEST_IN_PIECE // 2)]
     return out or list(parts)
+
+
+def spread(pieces: Sequence[Record], samples: int) -> list[Record]:
+    """Pieces that lie evenly in the logs and have no more samples together than that."""
+    total = sum(len(piece.t) for piece in pieces)
+    count = max(1, int(len(pieces) * min(1.0, samples / total)))
+    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, count).round().astype(int)]
 
 
 def resolution(parts: Sequence[Record]) -> Array:
