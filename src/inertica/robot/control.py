@@ -93,6 +93,12 @@ class ControlLaw(ABC):
         return {"kp": stiffness, "kd": damping}
 
     @classmethod
+    def motor(cls, gain: Mapping[str, Array]) -> dict[str, Array]:
+        """What stated gains say of the motor behind the servo, (n,) each: `torque_constant`, `resistance`, `voltage`,
+        `current_limit`; nothing for a law that commands torques."""
+        return {}
+
+    @classmethod
     def integral_rate(cls, gain: Mapping[str, Array]) -> Array:
         """(n,) 1/s at which the integral settles; infinite without one."""
         return np.full(np.shape(gain[cls.gains[0]]), np.inf)
@@ -288,6 +294,11 @@ class DcMotor(ControlLaw):
         rate = gain[cls.gains[1]]
         # whatever the motor is: a loop without a rate does not damp
         return {"kd": np.where(rate == 0.0, 0.0, np.nan)}
+
+    @classmethod
+    def motor(cls, gain: Mapping[str, Array]) -> dict[str, Array]:
+        names = ("torque_constant", "resistance", "voltage", "current_limit")
+        return {name: gain[name] for name in names} if set(cls.gains) <= set(gain) else {}
 
 
 @dataclass(frozen=True)

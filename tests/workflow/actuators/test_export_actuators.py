@@ -111,6 +111,49 @@ def test_mujoco_moves_as_we_do(leg: Path, tmp_path: Path, case: str) -> None:
     assert np.abs(by_us(found, u) - q).max() < tolerance
 
 
+MOTOR = {"kp": [30.0, 40.0, 25.0], "kd": [0.4, 0.0, 0.2], "torque_constant": [1.0, 0.8, 0.6], "resistance": [2.0, 2.5, 1.5]}
+
+
+def motor_driven(leg: Path, folder: Path, voltage: float) -> ActuatorsResult:
+    """A leg whose card states DC motors; what was found of it holds their back-EMF."""
+    card = folder / "card.yaml"
+    gains = ", ".join(f"{name}: {values}" for name, values in MOTOR.items())
+    card.write_text(f"model: {leg.name}\nloop: {{law: dc-motor, voltage: {voltage}, {gains}}}\n", encoding="utf-8")
+    k, R = np.array(MOTOR["torque_constant"]), np.array(MOTOR["resistance"])
+    values = FRICTIONLESS.changed(
+        kp=k / R * MOTOR["kp"], kd=k / R * MOTOR["kd"], torque_limit=k / R * voltage, viscous=[0.05, 0.1, 0.02] + k * k / R,
+        delay=[0.003, 0.0, 0.00123],
+    )  # fmt: skip
+    return result(card, values)
+
+
+@pytest.mark.parametrize("voltage", [48.0, 4.0], ids=["within the supply", "saturated"])
+def test_stated_motors_become_dcmotors(leg: Path, tmp_path: Path, voltage: float) -> None:
+    found, u = motor_driven(leg, tmp_path, voltage), commands(0.6, 3)
+    written = ia.export_actuators(found, tmp_path / "out", mujoco="4.0")
+    text = (tmp_path / "out" / written.files[0]).read_text(encoding="utf-8")
+    assert text.count("<dcmotor ") == 3 and "<position" not in text
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / written.files[0]))
+    q, ours = by_mujoco(model, u), by_us(found, u)
+    assert np.abs(q).max() > 0.1
+    assert np.abs(ours - q).max() < 1e-6
+    free = replace(found, joints=tuple(replace(j, torque_limit=replace(j.torque_limit, value=np.inf)) for j in found.joints))
+    assert (np.abs(by_us(free, u) - ours).max() > 1e-3) == (voltage < 10.0)
+
+
+def test_motors_that_mujoco_3_or_the_values_do_not_allow(leg: Path, tmp_path: Path) -> None:
+    found = motor_driven(leg, tmp_path, 12.0)
+    old = ia.export_actuators(found, tmp_path / "old", mujoco="3.3")
+    assert "<dcmotor" not in (tmp_path / "old" / old.files[0]).read_text(encoding="utf-8")
+    assert any("3.3 has no dcmotor" in sentence for sentence in old.lost)
+    # less friction than the stated motor makes by itself
+    braked = replace(found, joints=(replace(found.joints[0], viscous=replace(found.joints[0].viscous, value=0.1)), *found.joints[1:]))
+    written = ia.export_actuators(braked, tmp_path / "new", mujoco="4.0")
+    text = (tmp_path / "new" / written.files[0]).read_text(encoding="utf-8")
+    assert text.count("<dcmotor ") == 2 and text.count("<position ") == 1
+    assert any("brakes more than was found (j1" in sentence for sentence in written.lost)
+
+
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
 def test_a_delay_is_the_mean_of_the_held_command(leg: Path, tmp_path: Path, integrator: str) -> None:
     """A delayed file moves as one without delay under commands that are delayed beforehand."""

@@ -2,6 +2,12 @@
 
     force = clip(kp (ctrl(t - delay) - q) - kv dq, +-limit)
 
+Where the motor is known, a `dcmotor` with a position input: its controller adds the back-EMF k dq that the winding takes off again,
+
+    v = clip(R/k (kp (ctrl - q) - kd dq) + k dq, +-voltage),      force = k/R (v - k dq)
+
+so that with kd = kv + k^2/R this is the same servo with a viscous friction k^2/R that the joint's own damping no longer holds.
+
 MuJoCo reads the delayed control between two steps by linear interpolation, which is the mean over a step of a command that is held
 from step to step: a delay need be no whole number of steps.  Runge-Kutta reads it within the step, too, where the line that is
 interpolated is half a step ahead of that mean: there the delay that is written is half a step longer.
@@ -28,6 +34,28 @@ FOLDERS = ("meshdir", "texturedir", "assetdir")
 
 
 @dataclass(frozen=True)
+class Motor:
+    """What drives a joint, gear included, SI.
+
+    Args:
+        constant: k, torque per current and back-EMF per speed.
+        resistance: of the winding.
+        voltage: of the supply.
+        torque: largest one by other causes than the supply; infinite for none.
+    """
+
+    constant: float
+    resistance: float
+    voltage: float
+    torque: float = math.inf
+
+    @property
+    def back_emf(self) -> float:
+        """Viscous friction that the winding makes."""
+        return self.constant**2 / self.resistance
+
+
+@dataclass(frozen=True)
 class PositionServo:
     """One joint's servo, SI.
 
@@ -37,6 +65,7 @@ class PositionServo:
         limit: largest torque; infinite leaves what the file states.
         delay: of the control in s; zero or less is none.
         remark: comment beside it.
+        motor: for a `dcmotor` in place of a `position` actuator.
     """
 
     joint: str
@@ -45,6 +74,12 @@ class PositionServo:
     limit: float = math.inf
     delay: float = 0.0
     remark: str = ""
+    motor: Motor | None = None
+
+    @property
+    def tag(self) -> str:
+        """Of the actuator."""
+        return "position" if self.motor is None else "dcmotor"
 
 
 @dataclass(frozen=True)
@@ -73,7 +108,7 @@ def with_position_servos(
     step, ahead = _timestep(document), 0.5 if _option(document, "integrator") == "RK4" else 0.0
     section = next((e for e in children(document.root, "actuator")), None)
     driven = _driven(document)
-    new: list[dict[str, str]] = []
+    new: list[tuple[str, dict[str, str]]] = []
     for servo in servos:
         element = joints[servo.joint]
         edits.set(element, "name", servo.joint)  # joints may have none, and actuators name the one they drive
@@ -85,18 +120,18 @@ def with_position_servos(
         if len(old) > 1:
             raise document.error(old[1], f"joint '{servo.joint}' has {len(old)} actuators; leave one", servo.joint)
         if not old:
-            new.append({"name": servo.joint, "joint": servo.joint, **stated})
-        elif old[0].tag == "position":
+            new.append((servo.tag, {"name": servo.joint, "joint": servo.joint, **stated}))
+        elif old[0].tag == servo.tag == "position":
             _change(document, settings, edits, old[0], stated)
         else:
-            notes.append(f"{describe(old[0])} of joint '{servo.joint}' is replaced by a position actuator of the same name")
+            notes.append(f"{describe(old[0])} of joint '{servo.joint}' is replaced by a {servo.tag} actuator of the same name")
             name = {key: str(value) for key, value in old[0].attrib.items() if key in ("name", "group", "user")}
-            edits.replace(old[0], "position", {**name, "joint": servo.joint, **stated})
+            edits.replace(old[0], servo.tag, {**name, "joint": servo.joint, **stated})
     if new and section is None:
-        edits.add(document.root, "actuator", {}, [("position", attributes) for attributes in new])
+        edits.add(document.root, "actuator", {}, new)
     elif section is not None:
-        for attributes in new:
-            edits.add(section, "position", attributes)
+        for tag, attributes in new:
+            edits.add(section, tag, attributes)
     if new and (keys := [key for part in children(document.root, "keyframe") for key in children(part) if key.get("ctrl")]):
         for key in keys:
             edits.remove(key, "ctrl")
@@ -136,16 +171,32 @@ def _option(document: Document, name: str) -> str | None:
 
 
 def _attributes(servo: PositionServo, step: float, ahead: float, delays: bool) -> dict[str, str]:
-    out = {"kp": repr(float(servo.kp)), "kv": repr(float(servo.kv))}
-    if math.isfinite(servo.limit):
-        limit = float(servo.limit)
-        out |= {"forcelimited": "true", "forcerange": f"{-limit!r} {limit!r}"}
+    out = _of_position(servo) if servo.motor is None else _of_motor(servo, servo.motor)
     if delays and servo.delay > 0.0:
         late = servo.delay + ahead * step
         # the control of as many steps as the delay is long, and one on either side to interpolate between
         samples = math.ceil(late / step) + 2
         out |= {"delay": repr(float(late)), "nsample": str(samples), "interp": "linear"}
     return out
+
+
+def _of_position(servo: PositionServo) -> dict[str, str]:
+    out = {"kp": repr(float(servo.kp)), "kv": repr(float(servo.kv))}
+    if math.isfinite(servo.limit):
+        limit = float(servo.limit)
+        out |= {"forcelimited": "true", "forcerange": f"{-limit!r} {limit!r}"}
+    return out
+
+
+def _of_motor(servo: PositionServo, motor: Motor) -> dict[str, str]:
+    damping = float(servo.kv + motor.back_emf)
+    out = {
+        "motorconst": f"{motor.constant!r} {motor.constant!r}",
+        "resistance": repr(motor.resistance),
+        "input": "pos",
+        "controller": f"{float(servo.kp)!r} 0 {damping!r} 0 0 {motor.voltage!r}",
+    }
+    return out | ({"saturation": f"{motor.torque!r} 0 0"} if math.isfinite(motor.torque) else {})
 
 
 def _change(document: Document, settings: Settings, edits: Edits, element: Element, stated: Mapping[str, str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,7 @@ class JointActuators:
         exported: what is known of that file.
         origin: job and logs, for comments.
         extra_friction: (n,) N m that stand in `values` for dry friction by speed and load.
+        motor: what the card states of the motors (`ControlLaw.motor`), (n,) each; empty where it states none.
     """
 
     description: Description
@@ -62,6 +64,7 @@ class JointActuators:
     exported: ExportedModel | None = None
     origin: str = ""
     extra_friction: Array | float = 0.0
+    motor: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +174,7 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
     extra = np.array(result.constant_friction or values.coulomb) - values.coulomb
     actuators = JointActuators(
         description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}",
-        extra_friction=extra,
+        extra_friction=extra, motor=_stated_motor(description),
     )  # fmt: skip
     return actuators.with_values(constant(values, extra))
 
@@ -198,6 +201,7 @@ def _of_identify(result: Result, stem: str) -> JointActuators:
     values = ActuatorValues.of(n, kp=np.nan, kd=np.nan)
     values = values.changed(**{name: [held.friction_value(symbol, j) for j in range(n)] for name, symbol in SYMBOLS.items()})
     loop = result.description.loop
+    motor: Mapping[str, Array] = {}
     if loop is not None:
         law, gains = stated_law(loop, n)
         servo = LAWS[law].servo(gains) if law in LAWS else {}
@@ -205,4 +209,14 @@ def _of_identify(result: Result, stem: str) -> JointActuators:
             limit = np.asarray(loop.get("saturation", servo.get("torque_limit", np.inf)), float)
             viscous = values.viscous + servo.get("viscous", 0.0)
             values = values.changed(kp=servo["kp"], kd=servo["kd"], torque_limit=limit, viscous=viscous)
-    return JointActuators(result.description, held.prior, values, None, content, card, written, "inertica identify")
+            motor = _stated_motor(result.description)
+    return JointActuators(result.description, held.prior, values, None, content, card, written, "inertica identify", motor=motor)
+
+
+def _stated_motor(description: Description) -> dict[str, Array]:
+    """What the card's loop says of the motors."""
+    if description.loop is None:
+        return {}
+    law, gains = stated_law(description.loop, description.robot.n)
+    motor = LAWS[law].motor(gains) if law in LAWS else {}
+    return {name: np.broadcast_to(values, (description.robot.n,)) for name, values in motor.items()}
