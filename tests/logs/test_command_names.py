@@ -18,7 +18,7 @@ def test_words_for_commands(name: str) -> None:
     assert found is not None and found.symbol == "qr" and found.number == 1
 
 
-@pytest.mark.parametrize(("name", "symbol"), [("target_velocity_1", "dqr"), ("tau_cmd_1", None), ("motor_cmd_1", None)])
+@pytest.mark.parametrize(("name", "symbol"), [("target_velocity_1", "dqr"), ("tau_cmd_1", "taur"), ("motor_cmd_1", None)])
 def test_words_for_other_signals(name: str, symbol: str | None) -> None:
     found = meaning(name)
     assert (found.symbol if found else None) == symbol

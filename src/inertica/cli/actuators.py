@@ -32,6 +32,7 @@ EXAMPLES = """\
 inertica actuators dog.urdf air.csv --kp 40 --kd 1 --validate other.csv
 inertica actuators so101.yaml multisine/ step_response/ -o result
 inertica actuators arm.urdf run.csv.gz --links 6 --json
+inertica actuators pendulum.urdf light.csv heavy.csv --load heavy.csv=0.5,0,0,0.12
 """
 
 
@@ -47,6 +48,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     known.add_argument("--kp", metavar="K[,K..]", help="stiffness of the position loop in N m/rad")
     known.add_argument("--kd", metavar="K[,K..]", help="damping of the position loop in N m s/rad")
     known.add_argument("--torque-limit", metavar="T[,T..]", help="largest torque of the drives in N m")
+    known.add_argument(
+        "--load", metavar="LOG=KG[,X,Y,Z[,J]]", action="append", default=[],
+        help="mass that hung on the last link, or on that of joint J, in LOG, at X, Y, Z m in the link's frame; several times",
+    )  # fmt: skip
     known.add_argument("--links", metavar="J[,J..]", help="joints whose links are found, too, by number or name")
     known.add_argument(
         "--links-std", metavar="S", type=float, help="relative standard deviation of the links' masses, centres, inertias"
@@ -72,6 +77,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         result = actuators(
             described(arguments), arguments.logs, validate=arguments.validate, kp=_numbers("kp", arguments.kp),
             kd=_numbers("kd", arguments.kd), torque_limit=_numbers("torque-limit", arguments.torque_limit),
+            loads=dict(_load(word) for word in arguments.load),
             links=[] if arguments.links is None else arguments.links.split(","), links_std=arguments.links_std,
             hold=arguments.hold, say=say,
         )  # fmt: skip
@@ -112,6 +118,19 @@ def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]
         )  # fmt: skip
     if files:
         yield written_to(files)
+
+
+def _load(word: str) -> tuple[str, list[float | str]]:
+    """A log and the mass that hung on it: `run.csv=0.5,0,0,0.1`."""
+    log, mark, rest = word.rpartition("=")
+    parts: list[float | str] = list(rest.split(","))
+    try:
+        parts[:4] = [float(part) for part in parts[:4]]
+    except ValueError:
+        mark = ""
+    if not mark or not log:
+        raise InputError(f"--load takes LOG=KG[,X,Y,Z[,JOINT]], such as run.csv=0.5,0,0,0.1; not '{word}'")
+    return log, parts
 
 
 def _numbers(option: str, word: str | None) -> list[float] | None:

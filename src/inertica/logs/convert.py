@@ -181,6 +181,8 @@ def _on_motor_side(signals: Mapping[str, Array], transmission: ArrayLike, offset
         if symbol in out:
             zero = np.asarray(offset, float) if symbol == "qr" and offset is not None else 0.0
             out[symbol] = _solve(matrix, out[symbol]) + zero
+    if "taur" in out:
+        out["taur"] = _times(out["taur"], matrix)
     return out
 
 

@@ -22,11 +22,12 @@ _BASE = {
     **dict.fromkeys(_CURRENT, "i"),
     **{"theta": "theta", "dtheta": "dtheta", "thetad": "dtheta", "thetadot": "dtheta", "taum": "taum", "qm": "theta"},
     **{"dqm": "dtheta", "qr": "qr", "qref": "qr", "qdes": "qr", "dqr": "dqr", "dqref": "dqr", "ddqr": "ddqr", "ddqref": "ddqr"},
+    **dict.fromkeys(("taur", "tauref", "taudes", "tauff", "feedforward", "ff"), "taur"),
 }
 _REFERENCE = {"ref", "reference", "des", "desired", "target", "cmd", "command", "commanded", "setpoint", "set", "goal"}
 _TARGET = _REFERENCE - {"set"} | {"action", "actions"}
 """Words that mean a position target where they stand alone."""
-_OF_REFERENCE = {"q": "qr", "dq": "dqr", "ddq": "ddqr"}
+_OF_REFERENCE = {"q": "qr", "dq": "dqr", "ddq": "ddqr", "tau": "taur", "taur": "taur"}
 _MOTOR = {"motor", "mot", "drive"}
 _OF_MOTOR = {"q": "theta", "dq": "dtheta", "tau": "taum", "i": "i", "theta": "theta", "dtheta": "dtheta", "taum": "taum"}
 _MEASURED = {"actual", "act", "meas", "measured", "mes", "msr", "sensor", "state", "states", "observed", "m", "field"}

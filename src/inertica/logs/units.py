@@ -36,6 +36,7 @@ SIGNALS: Mapping[str, Signal] = MappingProxyType(
         "qr": Signal("reference position", "rad", "m"),
         "dqr": Signal("reference velocity", "rad/s", "m/s"),
         "ddqr": Signal("reference acceleration", "rad/s^2", "m/s^2"),
+        "taur": Signal("reference torque", "N m", "N"),
         "tau": Signal("torque", "N m", "N"),
         "i": Signal("current", "A", "A"),
         "theta": Signal("position", "rad", "rad", motor=True),

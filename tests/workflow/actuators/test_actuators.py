@@ -291,6 +291,53 @@ def test_a_servo_by_its_firmware(tmp_path: Path) -> None:
     assert joint.kd.label == "stated" and joint.kd.value == 0.0 and joint.viscous.label in ("determined", "weak")
 
 
+def test_a_known_mass_in_one_of_two_logs_fixes_the_scale(tmp_path: Path) -> None:
+    """A light pendulum whose gains nobody states: with a mass in one log the torques get a unit."""
+    rng = np.random.default_rng(5)
+    # gravity across the hinge: without a mass nothing has a known weight
+    link = replace(LEG[1], parent=-1, axis=(0, 0, 1), mass=0.05, center=(0.02, 0.0, 0.0), inertia=(1e-5, 1e-5, 1e-5))
+    weight, place = 0.3, (0.12, 0.0, 0.0)
+    whole = 0.05 + weight
+    center = tuple((0.05 * np.array(link.center) + weight * np.array(place)) / whole)
+    apart = 0.05 * weight / whole * (0.12 - 0.02) ** 2
+    heavy = replace(link, mass=whole, center=center, inertia=(1e-5, 1e-5 + apart, 1e-5 + apart))
+    servos = replace(random_servos(rng, 1, 0.4), viscous=np.array([0.06]))
+    model = write_model([link], tmp_path / "one.xml")
+    logs = [log_of(servos, [link], 6.0, 4), log_of(servos, [heavy], 6.0, 5)]
+    logs = [replace(log, origin=replace(log.origin, path=Path(name))) for log, name in zip(logs, ("a.csv", "b.csv"), strict=True)]
+    (joint,) = ia.actuators(model, logs[:1], kd=servos.kd, threads=1).joints
+    assert joint.kp.label != "determined"
+    (joint,) = ia.actuators(model, logs, kd=servos.kd, loads={"b.csv": (weight, *place)}, threads=1).joints
+    for name in ("kp", "armature", "viscous", "coulomb"):
+        quantity = getattr(joint, name)
+        assert quantity.label == "determined"
+        assert abs(quantity.value - getattr(servos, name)[0]) < 4.0 * quantity.std
+    with pytest.raises(ia.InputError, match=r"none of the logs"):
+        ia.actuators(model, logs, loads={"c.csv": (1.0,)})
+
+
+def test_recorded_feed_forward_torques_fix_the_scale(tmp_path: Path) -> None:
+    """A torque beside the position target acts as a change of the target by torque / kp, which is how MuJoCo is given it here."""
+    rng = np.random.default_rng(9)
+    link = replace(LEG[1], parent=-1, axis=(0, 0, 1), mass=0.05, center=(0.02, 0.0, 0.0), inertia=(1e-5, 1e-5, 1e-5))
+    servos = replace(random_servos(rng, 1, 0.4), viscous=np.array([0.06]))
+    model = write_model([link], tmp_path / "one.xml")
+    u = command(rng, 1, 6.0, RATE)
+    torque = 0.15 * servos.kp * np.sin(2 * np.pi * 0.9 * np.arange(len(u)) / RATE)[:, None] * np.ones((1, 1))
+    q = simulate([link], servos, u + torque / servos.kp, RATE, settle=1.5) + NOISE * rng.normal(size=u.shape)
+    signals = {"q": q, "qr": u, "taur": torque}
+    log = ia.Log.from_arrays(np.arange(len(u)) / RATE, signals, ["j1"])
+    result = ia.actuators(model, [log], kd=servos.kd, threads=1)
+    (joint,) = result.joints
+    for name in ("kp", "armature", "viscous", "coulomb", "delay"):
+        quantity = getattr(joint, name)
+        assert quantity.label in ("determined", "weak")
+        assert abs(quantity.value - getattr(servos, name)[0]) < 4.0 * quantity.std
+    assert joint.kp.label == "determined" and "feed-forward" in result.scale[0]
+    (joint,) = ia.actuators(model, [log.without("taur")], kd=servos.kd, threads=1).joints
+    assert joint.kp.label != "determined"
+
+
 def test_a_damaged_result_is_a_sentence(found: ActuatorsResult, tmp_path: Path) -> None:
     found.save(tmp_path)
     file = tmp_path / "result.json"

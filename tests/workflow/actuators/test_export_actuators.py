@@ -147,7 +147,9 @@ def test_motors_that_mujoco_3_or_the_values_do_not_allow(leg: Path, tmp_path: Pa
     assert "<dcmotor" not in (tmp_path / "old" / old.files[0]).read_text(encoding="utf-8")
     assert any("3.3 has no dcmotor" in sentence for sentence in old.lost)
     # less friction than the stated motor makes by itself
-    braked = replace(found, joints=(replace(found.joints[0], viscous=replace(found.joints[0].viscous, value=0.1)), *found.joints[1:]))
+    braked = replace(
+        found, joints=(replace(found.joints[0], viscous=replace(found.joints[0].viscous, value=0.1)), *found.joints[1:])
+    )
     written = ia.export_actuators(braked, tmp_path / "new", mujoco="4.0")
     text = (tmp_path / "new" / written.files[0]).read_text(encoding="utf-8")
     assert text.count("<dcmotor ") == 2 and text.count("<position ") == 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from inertica.arrays import Array, Mask
@@ -85,7 +86,7 @@ class Arrow:
         at = np.arange(self.C.shape[1])
         return np.sqrt(np.maximum((1.0 + damping) * self.C[:, at, at], 1e-300))
 
-    def _eliminated(self, free: Array, damping: float) -> tuple[Array, Array, tuple[Array, Array, Array]]:
+    def _eliminated(self, free: NDArray[np.int64], damping: float) -> tuple[Array, Array, tuple[Array, Array, Array]]:
         """The shared block with unit diagonal less what states take up, its scale, and right-hand side (c,), (K, m) solutions of the
         states alone, (K, m, c) their changes with the shared coordinates."""
         diagonal = np.diag(self.A)[free]

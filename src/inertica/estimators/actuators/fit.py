@@ -366,7 +366,7 @@ class _Search:
 def sizes(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
     """(n,) what every quantity competes with: inertia and damping that show within a sampling interval, those of links and servo,
     the torque of typical command errors."""
-    inertia = np.mean(np.concatenate([link_inertia(runs.robot, runs.links, r.q) for r in runs.records]), axis=0)
+    inertia = np.mean(np.concatenate([link_inertia(runs.robot, r.loaded(runs.links), r.q) for r in runs.records]), axis=0)
     error = np.sqrt(np.mean(np.concatenate([r.commands["q"] - r.q for r in runs.records]) ** 2, axis=0))
     period = float(np.median([r.period for r in runs.records]))
     damping = np.maximum(values.viscous + values.kd, values.kp * period)

@@ -26,6 +26,7 @@ class Record:
         use: (N, n) which of them count.
         commands: q, and dq, tau where they were recorded -> (N, n), finite.
         before: the record that this one continues without a gap: what was commanded then acts late.
+        load: (10 n,) what bodies that were fixed to the links meanwhile add to their parameters; None for nothing.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Record:
     use: Mask
     commands: Mapping[str, Array]
     before: Record | None = None
+    load: Array | None = None
 
     @property
     def period(self) -> float:
@@ -45,17 +47,23 @@ class Record:
         chosen = list(which)
         commands = {s: u[:, chosen] for s, u in self.commands.items()}
         before = None if self.before is None else self.before.joints(which)
-        return Record(self.name, self.t, self.q[:, chosen], self.use[:, chosen], commands, before)
+        load = None if self.load is None else self.load.reshape(-1, 10)[chosen].ravel()
+        return Record(self.name, self.t, self.q[:, chosen], self.use[:, chosen], commands, before, load)
+
+    def loaded(self, links: Array) -> Array:
+        """(10 n,) parameters of the links with what they carried."""
+        return links if self.load is None else links + self.load
 
     def part(self, first: int, end: int) -> Record:
         """The samples from `first` up to `end`."""
         rows, before = slice(first, end), self.part(0, first) if first else self.before
         commands = {s: u[rows] for s, u in self.commands.items()}
-        return Record(self.name, self.t[rows], self.q[rows], self.use[rows], commands, before)
+        return Record(self.name, self.t[rows], self.q[rows], self.use[rows], commands, before, self.load)
 
     def command(self, signal: str) -> tuple[Array, Array]:
-        """Times (N,) and values (N, n) of a command, from before the record on."""
-        t, u = self.t, self.commands[signal]
+        """Times (N,) and values (N, n) of a command, from before the record on; zero where it was not recorded."""
+        t, u = self.t, self.commands.get(signal)
+        u = np.zeros_like(self.q) if u is None else u
         if self.before is None:
             return t, u
         t0, u0 = self.before.command(signal)

@@ -77,7 +77,8 @@ class Runs:
 
     def __post_init__(self) -> None:
         self._grids = [Grid.of(record, self.finest) for record in self.records]
-        commanded = set.intersection(*(set(record.commands) for record in self.records))
+        # a command that only some records have is zero in the others
+        commanded = set().union(*(record.commands for record in self.records))
         self._model = ServoModel(self.robot, ServoLoop("dq" in commanded, "tau" in commanded, self.richer), self.target)
 
     def with_records(self, records: Sequence[Record], **changes: object) -> Runs:
@@ -99,7 +100,7 @@ class Runs:
         """(N, n) simulated positions at the samples of the k-th record."""
         self.counted += 1
         grid = self._grids[k]
-        out = self._model.run(self._fields(values, start, grid.dt), self._table(k, values), grid.dt, grid.steps)
+        out = self._model.run(self._fields(k, values, start), self._table(k, values), grid.dt, grid.steps)
         return grid.at_samples(out[0])
 
     def derivatives(self, k: int, values: ActuatorValues, start: Start, wanted: Directions) -> tuple[Array, Array]:
@@ -118,11 +119,11 @@ class Runs:
             rates["q"][a + b : a + b + n], rates["dq"][a + b + n :] = np.eye(n), np.eye(n)
             rates["dq before"] = rates["dq"]
         table = self._table(k, values)
-        q, dq = self._model.rates(self._fields(values, start, grid.dt), rates, table, grid.dt, grid.steps)
+        q, dq = self._model.rates(self._fields(k, values, start), rates, table, grid.dt, grid.steps)
         return grid.at_samples(q), grid.at_samples(dq)
 
-    def _inertia_at_zero(self) -> Array:
-        M = mass_matrix(poses(self.robot, [0.0] * self.robot.n), self.links.reshape(-1, 10).tolist())
+    def _inertia_at_zero(self, links: Array) -> Array:
+        M = mass_matrix(poses(self.robot, [0.0] * self.robot.n), links.reshape(-1, 10).tolist())
         return np.asarray(M, np.float64)
 
     def _table(self, k: int, values: ActuatorValues) -> Array:
@@ -131,11 +132,12 @@ class Runs:
             parts += delayed(self.records[k], signal, values.delay, self._grids[k], self.hold)
         return np.hstack(parts)
 
-    def _fields(self, values: ActuatorValues, start: Start, dt: float) -> Mapping[str, Array]:
+    def _fields(self, k: int, values: ActuatorValues, start: Start) -> Mapping[str, Array]:
+        links = self.records[k].loaded(self.links)
         fields = {f: getattr(values, name) for name, f in FIELDS.items() if f != LEAD}
         fields["limit"] = np.minimum(fields["limit"], UNLIMITED)
-        fields |= {"q": start.q, "dq": start.dq, "dq before": start.dq, "links": self.links, LEAD: np.zeros(self.robot.n)}
-        inertia = 1.0 / np.diag(np.linalg.inv(self._inertia_at_zero() + np.diag(values.armature)))
-        fields |= self.standstill.fields(inertia, dt)
+        fields |= {"q": start.q, "dq": start.dq, "dq before": start.dq, "links": links, LEAD: np.zeros(self.robot.n)}
+        inertia = 1.0 / np.diag(np.linalg.inv(self._inertia_at_zero(links) + np.diag(values.armature)))
+        fields |= self.standstill.fields(inertia, self._grids[k].dt)
         # at rest dry friction holds as long as it can; in motion it brakes
         return {**fields, "sliding": np.sign(start.dq), "saturated": np.zeros(self.robot.n)}

@@ -115,8 +115,8 @@ def _smooth(robot: Robot, links: Array, record: Record, sos: Array, share: float
     inside = np.zeros(len(q), bool)
     # ends are left out as far as the filter rings there
     inside[edge : len(q) - edge] = True
-    rigid = rigid_torque(robot, links, q, dq, ddq)
-    return _Smooth(q, dq, ddq, rigid, link_inertia(robot, links, q), inside)
+    links = record.loaded(links)
+    return _Smooth(q, dq, ddq, rigid_torque(robot, links, q, dq, ddq), link_inertia(robot, links, q), inside)
 
 
 def _filtered(x: Array, sos: Array) -> Array:

@@ -162,7 +162,7 @@ def longest_step(
     robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues], share: float
 ) -> float:
     """Longest step of the simulation in s: a share of the fastest response, and no more than a sampling interval."""
-    inertia = np.maximum(np.min(np.concatenate([link_inertia(robot, links, r.q) for r in parts]), axis=0), 0.0)
+    inertia = np.maximum(np.min(np.concatenate([link_inertia(robot, r.loaded(links), r.q) for r in parts]), axis=0), 0.0)
     period = float(np.median([r.period for r in parts]))
     fastest = max(float(np.max(np.sqrt(c.kp / np.maximum(c.armature + inertia, 1e-300)))) for c in candidates)
     return share * min(max(1.0 / fastest, HIDDEN * period), period / share)
@@ -170,7 +170,7 @@ def longest_step(
 
 def short_pieces(robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues]) -> list[Record]:
     """The records cut into pieces of a few periods of the slowest joint; each begins at what was measured."""
-    inertia = np.mean(np.concatenate([np.abs(link_inertia(robot, links, r.q)) for r in parts]), axis=0)
+    inertia = np.mean(np.concatenate([np.abs(link_inertia(robot, r.loaded(links), r.q)) for r in parts]), axis=0)
     slowest = float(np.median([np.max(np.sqrt((c.armature + inertia) / c.kp)) for c in candidates]))
     out = []
     for record in parts:

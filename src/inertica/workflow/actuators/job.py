@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from inertica.workflow.actuators.choices import choose_hold, choose_standstill, 
 from inertica.workflow.actuators.free_runs import before, free_run, links_found
 from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined
 from inertica.workflow.actuators.known import Setup, known_values, links_deviation
+from inertica.workflow.actuators.loads import HungMass, added_parameters
 from inertica.workflow.actuators.log_checks import in_words, motion_findings, saturation_findings
 from inertica.workflow.actuators.records import check, records
 from inertica.workflow.actuators.result import ActuatorsResult
@@ -48,8 +49,8 @@ class _Clock:
 def actuators(
     robot: str | Path | Description, logs: Sequence[LogLike], *, validate: Sequence[LogLike] = (),
     kp: ArrayLike | None = None, kd: ArrayLike | None = None, torque_limit: ArrayLike | None = None,
-    links: Sequence[int | str] = (), links_std: float | None = None, hold: Hold | None = None,
-    start: ActuatorValues | None = None, threads: int | None = None, say: Say = lambda _: None,
+    loads: Mapping[str, HungMass] | None = None, links: Sequence[int | str] = (), links_std: float | None = None,
+    hold: Hold | None = None, start: ActuatorValues | None = None, threads: int | None = None, say: Say = lambda _: None,
 ) -> ActuatorsResult:  # fmt: skip
     """Actuators of a robot from commands and positions; no torque is needed.  The base is held.
 
@@ -59,6 +60,8 @@ def actuators(
         validate: the same, only simulated.
         kp, kd, torque_limit: known gains and limits, SI on the joint's side, one number or one per joint (NaN for those that are not
             known), before those of the card's `loop:`.
+        loads: log -> known mass that hung on a link while it was recorded: (kg,), (kg, x, y, z) or (kg, x, y, z, joint), in m in the
+            frame of the link, the last one where none is named.
         links: joints (1-based numbers or names) whose links are found, too.
         links_std: relative standard deviation of the links' parameters; what the card states under `prior:`, or 0.1.
         hold: how commands stand between samples: `zero` (held) or `linear`; whichever fits clearly better, else held.
@@ -76,8 +79,9 @@ def actuators(
     description = robot if isinstance(robot, Description) else load(robot)
     if not logs:
         raise InputError("actuators needs at least one log")
-    fitted = [record for log in logs for record in records(_read(log, description))]
-    held_out = [part for log in validate for part in records(_read(log, description))]
+    added = added_parameters(description, loads or {}, [*logs, *validate])
+    read = [records(_read(log, description), added.get(k)) for k, log in enumerate([*logs, *validate])]
+    fitted, held_out = ([part for parts in some for part in parts] for some in (read[: len(logs)], read[len(logs) :]))
     moving = check(fitted, description.robot.joint_names)
     setup = Setup(
         description, known_values(description, kp, kd, torque_limit), links_deviation(description, links, links_std),

@@ -60,7 +60,7 @@ def constant_friction(values: ActuatorValues, groups: Sequence[Judged]) -> tuple
         work, way = np.zeros(mine.n), np.zeros(mine.n)
         for record in runs.records:
             dq = np.gradient(record.q, record.t, axis=0)
-            load = rigid_torque(runs.robot, runs.links, record.q, dq, np.zeros_like(dq))
+            load = rigid_torque(runs.robot, record.loaded(runs.links), record.q, dq, np.zeros_like(dq))
             level = mine.stribeck * np.exp(-((dq / mine.stribeck_speed) ** 2)) + mine.load_friction * np.abs(load)
             path = np.where(record.use, np.abs(dq), 0.0)
             work, way = work + np.sum(level * path, axis=0), way + np.sum(path, axis=0)
@@ -119,17 +119,21 @@ def scale(setup: Setup, group: Judged) -> str:
     stated = any(("kp", j) in setup.known.known for j in group.joints)
     alone = dict(zip(group.evidence.free, group.evidence.alone, strict=True))
     separable = all(bool(alone.get(("kp", k), True)) for k in range(len(group.joints)))
+    sizes = dict.fromkeys((words.GRAVITY, words.INERTIA, words.HUNG, words.COMMANDED), 0.0)
     runs = group.fit.runs
-    still, moving = 0.0, 0.0
     for record in runs.records:
         rest = np.zeros_like(record.q)
         dq = np.gradient(record.q, record.t, axis=0)
+        ddq = np.gradient(dq, record.t, axis=0)
         gravity = rigid_torque(runs.robot, runs.links, record.q, rest, rest)
-        whole = rigid_torque(runs.robot, runs.links, record.q, dq, np.gradient(dq, record.t, axis=0))
-        still += float(np.sum(gravity**2))
-        moving += float(np.sum((whole - gravity) ** 2))
+        whole = rigid_torque(runs.robot, runs.links, record.q, dq, ddq)
+        hung = rigid_torque(runs.robot, record.loaded(runs.links), record.q, dq, ddq) - whole
+        commanded = record.commands.get("tau", rest)
+        parts = (gravity, whole - gravity, hung, commanded)
+        for name, torque in zip(sizes, parts, strict=True):
+            sizes[name] += float(np.sum(torque**2))
     names = [setup.names[j] for j in group.joints]
-    return words.scale(names, stated, separable, still, moving, float(np.median(setup.links_std[list(group.joints)])))
+    return words.scale(names, stated, separable, sizes, float(np.median(setup.links_std[list(group.joints)])))
 
 
 def warnings_of(setup: Setup, groups: Sequence[Judged]) -> list[str]:

@@ -28,8 +28,13 @@ DRIFT = 2.0
 """Sampling intervals, beside the lag itself, by which the lag of the positions may change along a log."""
 
 
-def records(log: Log) -> list[Record]:
-    """The stretches of a log between long gaps."""
+def records(log: Log, load: Array | None = None) -> list[Record]:
+    """The stretches of a log between long gaps.
+
+    Args:
+        log: of all joints.
+        load: (10 n,) what was fixed to the links meanwhile adds to their parameters.
+    """
     name = str(log.origin)
     refuse_sizes(log)
     q, command = _signals(log)
@@ -38,15 +43,17 @@ def records(log: Log) -> list[Record]:
         raise InputError(f"{name} has {np.count_nonzero(usable)} usable samples; {FEWEST} are the least to find actuators from")
     t, q = log.t[usable], q[usable]
     commands = {"q": _held(command[usable])}
-    velocity = log.signals.get("dqr")
-    if velocity is not None and np.isfinite(velocity).any(axis=0).all():
-        commands["dq"] = _held(velocity[usable])
+    for name_of_target, signal in (("dqr", "dq"), ("taur", "tau")):
+        target = log.signals.get(name_of_target)
+        if target is not None and np.isfinite(target).any(axis=0).all():
+            commands[signal] = _held(target[usable])
     ends = np.flatnonzero(np.diff(t) > GAP * np.median(np.diff(t))) + 1
     out = []
     for part in np.split(np.arange(len(t)), ends):
         if len(part) >= FEWEST:
             use = np.isfinite(q[part])
-            out.append(Record(name, t[part], np.where(use, q[part], 0.0), use, {s: u[part] for s, u in commands.items()}))
+            stretch = {s: u[part] for s, u in commands.items()}
+            out.append(Record(name, t[part], np.where(use, q[part], 0.0), use, stretch, load=load))
     if not out:
         raise InputError(f"{name} has no stretch of {FEWEST} samples without a gap of {GAP:g} sampling intervals")
     return out
@@ -112,25 +119,37 @@ def _held(command: Array) -> Array:
 
 
 PARTS = 6
+"""Stretches of a log whose lags are compared."""
+
+SURE = 4.0
+"""Standard errors by which the lag must change."""
 
 
 def _check_clocks(record: Record, names: Sequence[str]) -> None:
-    """Refuses a log in which positions lag behind commands by more and more."""
-    lags, weights = [], []
+    """Refuses a log in which positions lag behind commands by more and more.
+
+    A servo's own lag changes with the frequencies that are commanded; a change that may as well be theirs accuses no clock, unless
+    positions come before their commands.
+    """
+    stretches = np.array_split(np.arange(len(record.t)), PARTS)
+    lags, rates = list[list[float]](), list[list[float]]()
     for j in range(len(names)):
-        parts = [_lag(record.commands["q"][p, j], record.q[p, j]) for p in np.array_split(np.arange(len(record.t)), PARTS)]
-        if all(lag is not None for lag in parts):
-            lags.append(parts)
-            weights.append(1.0)
+        command = record.commands["q"][:, j]
+        parts = [_lag(command[part], record.q[part, j]) for part in stretches]
+        known = [lag for lag in parts if lag is not None]
+        if len(known) == PARTS:
+            lags.append(known)
+            rates.append([float(np.std(np.diff(command[part])) / np.std(command[part])) for part in stretches])
     if not lags:
         return
-    middle = np.median(np.array(lags, float), axis=0)
-    x = np.arange(PARTS) - (PARTS - 1) / 2
-    slope = float(x @ middle / (x @ x))
-    rest = float(np.std(middle - middle.mean() - slope * x))
-    drift = slope * PARTS
-    # a servo's own lag changes with the frequencies that are commanded, but hardly by more than itself
-    if abs(drift) > DRIFT + abs(np.median(middle)) and abs(drift) > 6.0 * rest:
+    middle, rate = np.median(lags, axis=0), np.median(rates, axis=0)
+    X = np.column_stack([np.ones(PARTS), np.arange(PARTS) - (PARTS - 1) / 2, rate - rate.mean()])
+    slope = (np.linalg.pinv(X) @ middle)[1]
+    rest = middle - X @ (np.linalg.pinv(X) @ middle)
+    error = np.sqrt(rest @ rest / (PARTS - X.shape[1]) * np.linalg.pinv(X.T @ X)[1, 1])
+    drift = float(slope * PARTS)
+    sure = abs(slope) > SURE * error or np.min(middle) < -DRIFT
+    if abs(drift) > DRIFT + abs(np.median(middle)) and sure:
         whole = record.t[-1] - record.t[0]
         raise InputError(
             f"{record.name}: positions lag behind commands by {abs(drift) * record.period:.3g} s "

@@ -105,14 +105,18 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def scale(joints: Sequence[str], stated: bool, separable: bool, gravity: float, inertia: float, links_std: float) -> str:
+GRAVITY, INERTIA = "gravity on the modelled links", "the inertia of the modelled links"
+HUNG, COMMANDED = "the stated load", "the recorded feed-forward torque"
+
+
+def scale(joints: Sequence[str], stated: bool, separable: bool, sizes: Mapping[str, float], links_std: float) -> str:
     """What fixes the scale of torques of joints that influence each other.
 
     Args:
         joints: their names.
         stated: kp of some of them is.
-        told: all kp are determined.
-        gravity, inertia: sums of squares of the torques of links at rest, and of what motion adds.
+        separable: all kp are determined.
+        sizes: what has a known scale -> sum of squares of its torques.
         links_std: relative uncertainty of the links.
     """
     who = _listed(list(joints))
@@ -120,5 +124,6 @@ def scale(joints: Sequence[str], stated: bool, separable: bool, gravity: float, 
         return f"the stated kp fixes the scale of torques of {who}"
     if not separable:
         return f"nothing fixes the scale of torques of {who}: only ratios are determined"
-    what = "gravity on the modelled links" if gravity >= inertia else "the inertia of the modelled links"
-    return f"{what} ({100 * links_std:.3g} % uncertain) fixes the scale of torques of {who}"
+    what = max(sizes, key=lambda name: sizes[name])
+    uncertain = "" if what == COMMANDED else f" ({100 * links_std:.3g} % uncertain)"
+    return f"{what}{uncertain} fixes the scale of torques of {who}"
