@@ -321,8 +321,8 @@ class _Search:
         weights = np.concatenate([self.wide**-2, np.ones(l)])
         offsets = np.concatenate([self._coordinates(point.values) - self.x0, point.links])
         states = np.array(self.state_std) ** -2
-        moved = np.array([[*(s.q - f.q), *(s.dq - f.dq)] for s, f in zip(point.starts, self.begin.starts, strict=True)])
-        out.add_prior((kappa * weights, -kappa * weights * offsets), (kappa * states, -kappa * states * moved))
+        shift = np.array([[*(s.q - f.q), *(s.dq - f.dq)] for s, f in zip(point.starts, self.begin.starts, strict=True)])
+        out.add_prior((kappa * weights, -kappa * weights * offsets), (kappa * states, -kappa * states * shift))
         return out
 
     def _slopes(self, values: ActuatorValues) -> Array:
