@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import inertica as ia
+from inertica.dynamics.engine import Engine
 from inertica.experiment import Experiment
-from inertica.identifiability.labels import UNIDENTIFIABLE
+from inertica.identifiability.labels import DETERMINED, UNIDENTIFIABLE, WEAK
 from inertica.logs.log import Log
 from inertica.preprocessing.edge import lowest_edge
 from inertica.preprocessing.prepare import prepare
@@ -150,3 +151,46 @@ def test_excess_friction_too_slow_to_be_seen_is_not_trusted(tmp_path) -> None:
     result = ia.identify(str(card), [simulated("none more")], method="wls", quick=True, delay=-0.0005)
     assert all(result.labels[f"dFs{j + 1}"] != "determined" for j in range(6))
     assert any("looks like friction" in warning for warning in result.warnings)
+
+
+PENDULUM = """<robot name="pendulum"><link name="base"/>
+  <joint name="a" type="revolute"><parent link="base"/><child link="one"/><axis xyz="1 0 0"/>
+    <limit lower="-3" upper="3" velocity="5" effort="5"/></joint>
+  <link name="one"><inertial><origin xyz="0 0 0.05"/><mass value="0.4"/>
+    <inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-4"/></inertial></link>
+  <joint name="b" type="revolute"><parent link="one"/><child link="two"/><origin xyz="0 0 0.1"/><axis xyz="1 0 0"/>
+    <limit lower="-3" upper="3" velocity="5" effort="5"/></joint>
+  <link name="two"><inertial><origin xyz="0 0 0.1"/><mass value="0.3"/>
+    <inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-4"/></inertial></link>
+</robot>"""
+FREQUENCY = 0.5
+
+
+def test_what_one_frequency_cannot_tell_is_not_left_out(tmp_path) -> None:
+    """Viscous friction of two joints, drive inertia and inertia make each other up where both move at one frequency.
+
+    Without the viscous friction of one joint, that of the other came out at three times its value, and was called determined.
+    """
+    (tmp_path / "pendulum.urdf").write_text(PENDULUM)
+    robot, rng = ia.load(tmp_path / "pendulum.urdf"), np.random.default_rng(3)
+    t, w = np.arange(0.0, 20.0, 0.005), 2.0 * np.pi * FREQUENCY
+    angle = w * t[:, None] + np.array([0.0, 1.1])
+    q, dq = (np.array([0.6, 0.5]) * x for x in (np.sin(angle), w * np.cos(angle)))
+    true = robot.with_terms((Viscous(0), Coulomb(0), Viscous(1), Coulomb(1))).prior
+    true = true.replaced({"Fv1": 0.03, "Fc1": 0.06, "Fv2": 0.02, "Fc2": 0.04})
+    tau = np.asarray(Engine(true.layout).inverse_dynamics(q, dq, -w * w * q, true))
+    tau = tau + 0.01 * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
+    log = Log.from_arrays(t, {"q": q + 1e-4 * rng.normal(size=q.shape), "tau": tau}, robot.robot.joint_names)
+    wrong = robot.prior.with_values(robot.prior.values * np.exp(0.1 * rng.normal(size=robot.layout.size)))
+    result = ia.identify(replace(robot, prior=wrong), [log], quick=True)
+    assert {t.joint for t in result.description.layout.terms if isinstance(t, Viscous)} == {0, 1}
+    claimed = [name for name, label in result.labels.items() if label in (DETERMINED, WEAK)]
+    away = {name: half_widths(result, name, true[name] if name in true.layout.names else 0.0) for name in claimed}
+    assert {"Fv1", "Fv2", "Fc1", "Fc2", "MZ2"} <= set(away) and max(away.values()) < 2.0
+    assert result.labels["Fv1"] == result.labels["Fv2"] == WEAK
+
+
+def half_widths(result: ia.Result, name: str, true: float) -> float:
+    """By how many half-widths of its interval a parameter's truth lies off the middle."""
+    low, high = result.intervals[result.parameters.layout.index(name)]
+    return float(abs(true - (low + high) / 2.0) / ((high - low) / 2.0))

@@ -46,11 +46,15 @@ _BLOCK = 500  # instants that stay together, so that serial correlation remains 
 
 @dataclass(frozen=True)
 class Gain:
-    """What one more column would bring: its amplitude, the test's z, and its share of the joint's squared error."""
+    """What one more column would bring: its amplitude, the test's z, and its share of the joint's squared error.
+
+    `testable` is False where other columns make it up, so that the rows say nothing of it alone.
+    """
 
     amplitude: float
     z: float
     share: float
+    testable: bool = True
 
 
 class ForwardSelection:
@@ -169,7 +173,7 @@ class ForwardSelection:
         at = int(np.searchsorted(fit.places, place))
         xx = fit.unexplained_square(at)
         if xx <= COLLINEAR * self.G[place, place]:
-            return Gain(0.0, 0.0, 0.0)
+            return Gain(0.0, 0.0, 0.0, testable=self.G[place, place] == 0.0)
         a, after = float(fit.x[at]), self._residual(fit)
         with one_thread():
             direction = self._combined(fit.places, xx * fit.inverse[:, at])  # x, for r - r1 = a x

@@ -253,19 +253,29 @@ class FrictionSelection:
         return max(ranked)[1] if ranked else otherwise
 
     def _settled(self, chosen: list[int]) -> list[int]:
-        """Without pieces that came out negative, then without viscous or Coulomb friction that means nothing."""
+        """Without pieces that came out negative, then without viscous or Coulomb friction that means nothing.
+
+        Viscous or Coulomb friction that links and other friction make up on these rows stays: nothing speaks against it, and without
+        it they would seem to be known.  (Joints that move at one frequency cannot tell viscous friction of two from inertia.)
+        """
         while True:
-            signed = [k for k in chosen if self.pieces[k].brakes]
-            amplitude = dict(zip(chosen, self.selection.amplitudes(chosen), strict=True))
-            z = {k: self.selection.gain([c for c in chosen if c != k], k).z for k in signed if amplitude[k] < 0.0}
+            sized = zip(chosen, self.selection.amplitudes(chosen), strict=True)
+            z = self._tested(chosen, [k for k, amplitude in sized if amplitude < 0.0 and self.pieces[k].brakes])
             if not z:
-                plain = [k for k in chosen if self.pieces[k].kind in PLAIN]
-                z = {k: abs(self.selection.gain([c for c in chosen if c != k], k).z) for k in plain}
-                z = {k: value for k, value in z.items() if not self._needed(chosen, k, value)}
+                plain = self._tested(chosen, [k for k in chosen if self.pieces[k].kind in PLAIN])
+                z = {k: abs(value) for k, value in plain.items() if not self._needed(chosen, k, abs(value))}
             if not z:
                 return chosen
             least = min(z, key=lambda k: z[k])
             chosen = [k for k in chosen if k != least]
+
+    def _tested(self, chosen: Sequence[int], pieces: Sequence[int]) -> dict[int, float]:
+        """Piece -> by how many standard deviations it differs from zero; without viscous and Coulomb friction of which the rows say
+        nothing.
+        """
+        gains = {k: self.selection.gain([c for c in chosen if c != k], k) for k in pieces}
+        plain = {k for k in pieces if self.pieces[k].kind in PLAIN and self.pieces[k].brakes}
+        return {k: gain.z for k, gain in gains.items() if gain.testable or k not in plain}
 
     def _offer(self, piece: Piece) -> int:
         """Add a piece to the selection, decimated like its rows."""
