@@ -80,6 +80,20 @@ def pythons() -> Iterator[Path]:
         yield others[max(others)]
 
 
+def lowest(extra: str = "") -> str:
+    """The first versions that pyproject.toml allows of every dependency, as pip takes constraints."""
+    needs = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    return "".join(f"{need.replace('>=', '==')}\n" for need in needs)
+
+
+def environments() -> Iterator[object]:
+    """Newest packages on every Python, and the oldest ones on the oldest Python, for which they were built."""
+    for python in pythons():
+        yield pytest.param(python, False, id=f"{python} newest")
+    if sys.version_info[:2] == (3, 11):
+        yield pytest.param(Path(sys.executable), True, id=f"{sys.executable} lowest")
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist and the wheel that is built of it."""
@@ -97,13 +111,14 @@ def done(words: list[str], folder: Path, code: int = 0) -> subprocess.CompletedP
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("python", list(pythons()), ids=lambda path: str(path))
-def test_the_wheel_in_an_empty_environment(built: Path, tmp_path: Path, python: Path) -> None:
+@pytest.mark.parametrize(("python", "oldest"), list(environments()))
+def test_the_wheel_in_an_empty_environment(built: Path, tmp_path: Path, python: Path, oldest: bool) -> None:
     """Demo, one identification, a hint that can be typed, and the studio with its extra."""
     (wheel,), (archive,) = built.glob("*.whl"), built.glob("*.tar.gz")
     done([str(python), "-m", "venv", "env"], tmp_path)
     bin = tmp_path / "env" / "bin"
-    done([str(bin / "pip"), "install", "-q", str(wheel)], tmp_path)
+    (tmp_path / "lowest.txt").write_text(lowest() + lowest("studio") if oldest else "")
+    done([str(bin / "pip"), "install", "-q", "-c", "lowest.txt", str(wheel)], tmp_path)
     program = str(bin / "inertica")
     assert done([program, "--version"], tmp_path).stdout == f"inertica {ia.__version__}\n"
     assert "Verdict: good" in done([program, "demo", "-o", "demo"], tmp_path).stdout
@@ -118,7 +133,7 @@ def test_the_wheel_in_an_empty_environment(built: Path, tmp_path: Path, python: 
         done([program, "studio", "arm.urdf", "--no-browser"], tmp_path, code=1).stderr.partition("install it with: ")[2].strip()
     )
     assert "starlette" in hint
-    done(["bash", "-c", f'PATH="{bin}:$PATH" {hint} -q'], tmp_path)
+    done(["bash", "-c", f'PATH="{bin}:$PATH" {hint} -q -c lowest.txt'], tmp_path)
     studio = subprocess.Popen(
         [program, "studio", "arm.urdf", "--no-browser", "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )

@@ -145,3 +145,24 @@ def test_figaroh_where_it_is_installed(data: Path) -> None:
     pytest.importorskip("figaroh")
     (row,) = ia.benchmark(data, data / "logs.yaml", programs=["FIGAROH"], short=True).rows
     assert row.raw < 0.2 and row.consistent is None
+
+
+def test_mujoco_sysid_where_it_is_installed(data: Path) -> None:
+    program = programs.MujocoSysid()
+    if program.missing():
+        pytest.skip("mujoco.sysid is not installed here")
+    (row,) = ia.benchmark(data, data / "logs.yaml", programs=[program.name], short=True).rows
+    assert row.raw < 0.2 and row.consistent is True
+
+
+def test_what_mujoco_sysid_fits_is_the_model_of_the_file(data: Path) -> None:
+    """Before the fit its torques are ours, joint by joint."""
+    if programs.MujocoSysid().missing():
+        pytest.skip("mujoco.sysid is not installed here")
+    from inertica.benchmark.mujoco_sysid import Fit
+
+    robot = ia.load(data / "arm" / "arm.urdf")
+    motion = tuple(np.random.default_rng(1).uniform(-1.0, 1.0, (3, 10, 3)))
+    links = robot.prior.replaced({name: 0.0 for name in robot.layout.names if name[:2] in ("Ia", "Fv", "Fc")})
+    wanted = ia.Engine(robot.layout).inverse_dynamics(*motion, links.values)
+    np.testing.assert_allclose(Fit(data / "arm" / "arm.urdf", False).predict(motion), wanted, rtol=1e-9, atol=1e-9)

@@ -16,8 +16,8 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.benchmark.manifest import Record, Split, read_window
-from inertica.benchmark.plain import PlainPipeline
-from inertica.errors import InerticaError
+from inertica.benchmark.plain import PlainPipeline, low_pass
+from inertica.errors import InerticaError, InputError
 from inertica.logs.read import read_log
 from inertica.workflow.identify.run import identify
 
@@ -130,5 +130,35 @@ class Figaroh:
         return Prediction(np.column_stack([np.interp(test.t, test.clock, column) for column in torque.T]), None)
 
 
-PROGRAMS: Mapping[str, Program] = {program.name: program for program in (Inertica(), Plain(), Figaroh())}
+@dataclass(frozen=True)
+class MujocoSysid:
+    """mujoco.sysid's least squares on MuJoCo's inverse dynamics; motion and torque behind the filters of the plain pipeline."""
+
+    name: str = "mujoco.sysid"
+
+    def missing(self) -> str:
+        if find_spec("mujoco") is None or find_spec("pinocchio") is None:  # the filters come with the plain pipeline
+            return "mujoco[sysid]"
+        from mujoco import sysid
+
+        return "" if hasattr(sysid, "optimize") else "mujoco[sysid]"  # an empty module without its own dependencies
+
+    def settings(self, record: Record) -> tuple[str, ...]:
+        motor = ("motor side",) if record.motor_side else ()
+        return ("cut-off of positions", "cut-off of columns", *motor, *_known(record))
+
+    def predict(self, record: Record, split: Split) -> Prediction:
+        from inertica.benchmark.mujoco_sysid import Fit
+
+        if record.coupling:
+            raise InputError("no place for a motor that turns with two joints")
+        plain, fit = PlainPipeline(record.plain), Fit(record.folder / record.model, record.motor_side)
+        parts = [read_window(record, window) for window in split.fit]
+        fit.run([(plain.states(p), low_pass(p.on_clock(p.tau), record.columns, p.rate)) for p in parts])
+        test = read_window(record, split.test)
+        torque = fit.predict(plain.states(test))
+        return Prediction(np.column_stack([np.interp(test.t, test.clock, column) for column in torque.T]), True)
+
+
+PROGRAMS: Mapping[str, Program] = {p.name: p for p in (Inertica(), Plain(), Figaroh(), MujocoSysid())}
 """By name, in the order of the tables."""
