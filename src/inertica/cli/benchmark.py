@@ -1,5 +1,5 @@
 """Programs side by side on recorded logs of real robots, split once and for all: inertica with all defaults, a plain textbook pipeline
-with Pinocchio, and FIGAROH, each where it is installed.
+with Pinocchio, FIGAROH and mujoco.sysid, each where it is installed.
 
 DATA is the folder that holds the logs; they are not part of inertica.  `inertica benchmark DATA --records` says which logs the
 manifest knows, where they are published and under which licence.  --manifest names a manifest of logs of your own.
