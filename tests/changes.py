@@ -32,7 +32,7 @@ TAIL = 20
 PERMUTED = 7
 """Seed of the order of permuted columns."""
 
-POSITIONS, VELOCITIES, TORQUES = ("q", "theta"), ("dq", "dqr", "dtheta"), ("tau", "i", "taum")
+POSITIONS, VELOCITIES, TORQUES = ("q", "theta", "ql"), ("dq", "dqr", "dtheta"), ("tau", "i", "taum")
 """Symbols of measured signals, of joints and of motors."""
 
 

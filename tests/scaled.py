@@ -15,7 +15,7 @@ from inertica.robot.model import Joint, Limits, Robot, vector
 from inertica.robot.natural import NaturalUnits
 from inertica.robot.terms import Spring, Term
 
-COORDINATE = {"q": 0, "qr": 0, "theta": 0, "dq": 1, "dqr": 1, "dtheta": 1, "ddq": 2, "ddqr": 2}
+COORDINATE = {"q": 0, "ql": 0, "qr": 0, "theta": 0, "dq": 1, "dqr": 1, "dtheta": 1, "ddq": 2, "ddqr": 2}
 """Signal -> how often it is differentiated by time."""
 
 

@@ -54,6 +54,7 @@ def test_schemes(tmp_path: Path, scheme: str) -> None:
         ("qr3", "qr"), ("q_ref_3", "qr"), ("target_q_3", "qr"), ("target_qd_3", "dqr"), ("target_qdd_3", "ddqr"),
         ("desired_velocity_3", "dqr"), ("q_des3", "qr"), ("cmd_pos_3", "qr"), ("ddq3", "ddq"), ("qddot_3", "ddq"), ("q_dot_3", "dq"),
         ("A3_pos", "q"), ("A3_torque", "tau"), ("jointpos_3", "q"), ("jointvelocity_3", "dq"), ("jointtorque_3", "tau"),
+        ("joint_temperature_3", "temp"), ("temp_3", "temp"), ("ql3", "ql"),
     ],
 )  # fmt: skip
 def test_meaning(name: str, symbol: str) -> None:
@@ -62,9 +63,7 @@ def test_meaning(name: str, symbol: str) -> None:
     assert (found.symbol, found.number) == (symbol, 3)
 
 
-@pytest.mark.parametrize(
-    "name", ["target_current_3", "target_moment_3", "actual_TCP_pose_3", "joint_temperature_3", "q", "q1_2", "tool_3"]
-)
+@pytest.mark.parametrize("name", ["target_current_3", "target_moment_3", "actual_TCP_pose_3", "q", "q1_2", "tool_3"])
 def test_names_of_something_else(name: str) -> None:
     assert meaning(name) is None
 

@@ -27,6 +27,7 @@ from inertica.numbers import number
 from inertica.report.digest import Role, digest
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, base_rows
+from inertica.report.transmission import COLUMNS, TITLE, not_testable, transmission_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
 from inertica.workflow.identify.parameter_table import Column, Entry, Kind, shown
 from inertica.workflow.identify.result import Result
@@ -170,6 +171,10 @@ class ResultView:
         title = f"base parameters; condition number {number(result.estimate.condition, 3)}"
         yield table(title, BASE, base_rows(result), right=BASE[1:4])
         yield self._standard()
+        if result.transmission.joints:
+            yield table(TITLE.lower(), COLUMNS, transmission_rows(result), right=COLUMNS[1:])
+        if untested := not_testable(result):
+            yield f"{untested}\n"
         yield f"{result.masses.sentence}\n"
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:

@@ -110,8 +110,11 @@ def select(
 
 def _stated(
     table: Table, headers: list[Header], symbol: str, pattern: str | Sequence[str], names: tuple[str, ...]
-) -> tuple[Header, ...]:
-    """The columns a card names: a list, or a pattern whose {} is the joint's name or its number from 1 or from 0."""
+) -> tuple[Header | None, ...]:
+    """The columns a card names: a list, or a pattern whose {} is the joint's name or its number from 1 or from 0.
+
+    Of signals that joints may lack, those that are there.
+    """
     known = {key: header for header in headers for key in (header.name, header.text)}
     if not isinstance(pattern, str):
         tries = [list(pattern)]
@@ -127,6 +130,8 @@ def _stated(
         if columns and all(column in known for column in columns):
             return tuple(known[column] for column in columns)
     best = max(tries, key=lambda columns: sum(column in known for column in columns), default=[])
+    if SIGNALS[symbol].partial and any(column in known for column in best):
+        return tuple(known.get(column) for column in best)
     missing = next((column for column in best if column not in known), str(pattern).replace("{}", "1"))
     raise FileError(
         table.path, f"the column '{missing}' that the card names for {symbol} is not there; the file has: {table.shown()}"

@@ -35,7 +35,7 @@ class Channel:
 
     Args:
         name: what the file calls it.
-        symbol: q, dq, ddq, qr, dqr, ddqr, taur, tau, i, theta, dtheta, taum; empty for what is none of these.
+        symbol: q, dq, ddq, qr, dqr, ddqr, taur, tau, i, theta, dtheta, taum, ql, temp; empty for what is none of these.
         joint: 0-based joint; None when it belongs to none.
         unit: the unit it was recorded in.
         samples: (N,) values in that unit.
@@ -251,7 +251,8 @@ class Log(Tabular):
     @cached_property
     def repeated(self) -> Mask:
         """(N,) samples that repeat all measured values of the one before, see `inertica.logs.noise`; references need not repeat."""
-        measured = [values for symbol, values in self.signals.items() if symbol not in ("qr", "dqr", "ddqr", "taur")]
+        other = {"qr", "dqr", "ddqr", "taur", *(symbol for symbol, signal in SIGNALS.items() if signal.partial)}
+        measured = [values for symbol, values in self.signals.items() if symbol not in other]
         return repeated_rows(measured) if measured and len(self) > 1 else np.zeros(len(self), bool)
 
     @cached_property

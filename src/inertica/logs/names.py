@@ -21,6 +21,7 @@ _BASE = {
     **dict.fromkeys(_TORQUE, "tau"),
     **dict.fromkeys(_CURRENT, "i"),
     **{"theta": "theta", "dtheta": "dtheta", "thetad": "dtheta", "thetadot": "dtheta", "taum": "taum", "qm": "theta"},
+    **{"ql": "ql", "temp": "temp", "temperature": "temp", "temperatures": "temp"},
     **{"dqm": "dtheta", "qr": "qr", "qref": "qr", "qdes": "qr", "dqr": "dqr", "dqref": "dqr", "ddqr": "ddqr", "ddqref": "ddqr"},
     **dict.fromkeys(("taur", "tauref", "taudes", "tauff", "feedforward", "ff"), "taur"),
 }

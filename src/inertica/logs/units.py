@@ -20,12 +20,14 @@ class Signal:
         unit: SI unit for a revolute joint.
         linear: SI unit for a prismatic joint.
         motor: whether it is measured before the gears.
+        partial: whether joints may lack it, and no fit of links needs it.
     """
 
     kind: str
     unit: str
     linear: str
     motor: bool = False
+    partial: bool = False
 
 
 SIGNALS: Mapping[str, Signal] = MappingProxyType(
@@ -42,6 +44,8 @@ SIGNALS: Mapping[str, Signal] = MappingProxyType(
         "theta": Signal("position", "rad", "rad", motor=True),
         "dtheta": Signal("velocity", "rad/s", "rad/s", motor=True),
         "taum": Signal("torque", "N m", "N m", motor=True),
+        "ql": Signal("link-side position", "rad", "m", partial=True),
+        "temp": Signal("temperature", "°C", "°C", partial=True),
     }
 )
 """The symbols of columns, in the order of the plain form; the same words as the key `columns` of a card."""
@@ -66,6 +70,8 @@ _TIME |= {"usec": 1e-6, "nsec": 1e-9, "nanosec": 1e-9, "nanoseconds": 1e-9, "mic
 _TORQUE = {"nm": 1.0, "mnm": 1e-3, "knm": 1e3}
 _FORCE = {"n": 1.0, "kn": 1e3}
 _CURRENT = {"a": 1.0, "ma": 1e-3, "amp": 1.0, "amps": 1.0}
+_TEMPERATURE = dict.fromkeys(("°c", "c", "degc", "celsius", "k", "kelvin"), 1.0)
+"""What friction follows are differences of temperature, which are alike in both."""
 
 
 def _per_time(units: Mapping[str, float], power: int) -> dict[str, float]:
@@ -84,6 +90,7 @@ _FAMILIES: Mapping[str, Mapping[str, float]] = {
     "N m": _TORQUE,
     "N": _FORCE,
     "A": _CURRENT,
+    "°C": _TEMPERATURE,
     "s": _TIME,
 }
 
@@ -109,5 +116,5 @@ def is_unit(word: str) -> bool:
 
 _MEASURE = {
     **{"rad": "angle", "m": "length", "rad/s": "angular velocity", "m/s": "velocity", "rad/s^2": "angular acceleration"},
-    **{"m/s^2": "acceleration", "N m": "torque", "N": "force", "A": "current", "s": "time"},
+    **{"m/s^2": "acceleration", "N m": "torque", "N": "force", "A": "current", "°C": "temperature", "s": "time"},
 }

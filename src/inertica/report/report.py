@@ -25,6 +25,8 @@ from inertica.report.tables import (
     standard_table,
     trust_map,
 )
+from inertica.report.transmission import TITLE as TRANSMISSION_TITLE
+from inertica.report.transmission import TRANSMISSION, transmission_section
 from inertica.workflow.identify.inputs import IDENTIFICATION
 from inertica.workflow.identify.result import Motions, Result
 from inertica.writing import write_whole
@@ -71,6 +73,7 @@ def report(result: Result, motions: Motions) -> str:
         html.section("torque", CONTENTS["torque"], *_torque(result, drawn)),
         *fit_sections(result, fitted),
         *bristle_section(result),
+        *transmission_section(result),
         html.section("map", CONTENTS["map"], trust_map(result)),
         html.section("parameters", CONTENTS["parameters"], *standard_table(result)),
         html.section("consistency", CONTENTS["consistency"], *consistency(result, fitted)),
@@ -85,9 +88,10 @@ def report(result: Result, motions: Motions) -> str:
 
 def _head(result: Result) -> str:
     contents = dict(CONTENTS)
-    if result.bristles is not None:
-        after = list(contents).index("friction") + 1
-        contents = dict([*list(contents.items())[:after], (BRISTLES, TITLE), *list(contents.items())[after:]])
+    more = [(BRISTLES, TITLE)] if result.bristles is not None else []
+    more += [(TRANSMISSION, TRANSMISSION_TITLE)] if result.transmission.joints else []
+    after = list(contents).index("friction") + 1
+    contents = dict([*list(contents.items())[:after], *more, *list(contents.items())[after:]])
     return page_head(f"{result.description.name}: identified parameters", contents)
 
 

@@ -17,7 +17,7 @@ LOOP_KEYS = ("law", "rate", "delay", "velocity", "filter", "feedforward", "motor
 NOISE_PER_JOINT = ("q", "dq", "ddq", "tau", "i", "q_deg")
 LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "torque")
 TRUST_KEYS = ("all", "masses", "first_moments", "inertias", "armature", "friction")
-COLUMN_KEYS = ("t", "q", "dq", "ddq", "qr", "dqr", "ddqr", "taur", "tau", "i", "theta", "dtheta", "taum")
+COLUMN_KEYS = ("t", "q", "dq", "ddq", "qr", "dqr", "ddqr", "taur", "tau", "i", "theta", "dtheta", "taum", "ql", "temp")
 BASE_PARTS = {
     **dict.fromkeys(("base_pos", "base_rotvec", "base_lin_vel", "base_ang_vel", "imu_acc", "imu_gyro"), ("x", "y", "z")),
     "base_quat": ("w", "x", "y", "z"),

@@ -34,6 +34,7 @@ from inertica.workflow.identify.replay import driven_log, loop_gains
 from inertica.workflow.identify.representative import LONG, in_one_piece
 from inertica.workflow.identify.result import Identification, Motions, negative
 from inertica.workflow.identify.start_values import PRIOR, TRUTH
+from inertica.workflow.identify.transmission import transmission
 
 
 def judge(fitted: Fitted, say: Say) -> Identification:
@@ -60,6 +61,7 @@ def judge(fitted: Fitted, say: Say) -> Identification:
         references=inputs.settings.references if needed else (), check=chosen.report, lack_of_fit=misfit, command=inputs.command,
         speeds=_fastest(used), gravity=chosen.mount, motions=motions,
         shape_std=chosen.shapes, before=came_in, correction=fitted.added, standstill=fitted.standstill,
+        transmission=transmission(fitted.predictor, estimate.base, () if inputs.torque_only else used),
     )  # fmt: skip
     warnings = (
         *notes.warnings,

@@ -56,6 +56,7 @@ from inertica.workflow.identify.saved import (
     write_card,
 )
 from inertica.workflow.identify.standstill import HELD, Standstill
+from inertica.workflow.identify.transmission import Transmission
 from inertica.writing import whole_folder
 
 Motions = Mapping[str, Sequence[Motion]]
@@ -103,6 +104,7 @@ class Identification(Tabular):
         correction: what predictions add to the parameters, where data left out show that no physically consistent links explain the
             torque as well; its layout may have friction that the parameters lack.  None where predictions are those of the parameters.
         standstill: how predictions treat dry friction near standstill.
+        transmission: what lies between motors and links, where logs have positions of both sides.
         motions: data set -> its logs as predictions are made from them; empty in a result that was read (`motions_of`).
     """
 
@@ -129,6 +131,7 @@ class Identification(Tabular):
     exported: tuple[ExportedModel, ...] = ()
     correction: Parameters | None = None
     standstill: Standstill = HELD
+    transmission: Transmission = field(default_factory=Transmission)
     motions: Motions = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -38,8 +38,8 @@ def gains_by_law(description: Description, logs: Sequence[Log], cutoff: float | 
         raise InputError(f"drive gains follow from laws that command torques without a model, {known}, not from '{loop.law}'")
     parts = [Signals(description, log, cutoff or usual_cutoff(logs), None) for log in logs]
     with one_thread():
-        found = [_gain(loop, parts, j) for j in range(description.robot.n)]
-    inverse, std, left = (np.array(values) for values in zip(*found, strict=True))
+        fits = [_gain(loop, parts, j) for j in range(description.robot.n)]
+    inverse, std, left = (np.array(values) for values in zip(*fits, strict=True))
     return 1.0 / inverse, std / np.abs(inverse), left
 
 
