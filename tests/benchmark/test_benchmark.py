@@ -88,6 +88,16 @@ def test_rows_of_all_programs_and_the_page(data: Path, monkeypatch: pytest.Monke
     assert "Records that were not in the folder: other." in text and "| arm | here | Apache-2.0 |" in text
 
 
+def test_intervals_are_counted_where_the_truth_is_known(data: Path) -> None:
+    (data / "logs.yaml").write_text(yaml.safe_dump([{**ENTRY, "truth": "arm.urdf"}]))
+    (row,) = ia.benchmark(data, data / "logs.yaml", programs=["inertica"], short=True).rows
+    (record,) = records(data, data / "logs.yaml")
+    split = next(iter(record.splits()))
+    result = ia.identify(data / "arm" / "arm.urdf", [w.path(record.folder) for w in split.fit])
+    assert row.covered == ia.against_truth(result, str(data / "arm" / "arm.urdf")).covered and row.covered[1] > 10
+    assert f"| {row.covered[0]} of {row.covered[1]} |" in page(run.Benchmark((row,), (record,)))
+
+
 def test_splits_are_frozen(data: Path) -> None:
     arm, _ = records(data, data / "logs.yaml")
     splits = list(arm.splits())

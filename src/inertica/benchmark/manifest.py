@@ -69,6 +69,7 @@ class Record:
         limit: residual over the plain pipeline's that must be reached.
         quick: in the short form.
         defects: findings of `inertica check` that are right about this record.
+        truth: model file or card in the folder that has the true values, of logs that were simulated; empty where nobody knows them.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Record:
     limit: float = LIMIT
     quick: bool = False
     defects: tuple[str, ...] = ()
+    truth: str = ""
 
     def card(self, folder: Path, *more: str) -> Path:
         """A card that states what the model file cannot, and `more`; the model file itself where there is nothing to state."""

@@ -20,6 +20,7 @@ from inertica.benchmark.plain import PlainPipeline, low_pass
 from inertica.errors import InerticaError, InputError
 from inertica.logs.read import read_log
 from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.truth import against_truth
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,14 @@ class Prediction:
         torque: (N, n) at the stamps of the log that was left out.
         consistent: whether every link of its model could exist; None where it has no links, only sums of parameters.
         problem: of the fit, in the program's own words; empty where there was none.
+        covered: how many 95 % intervals of base parameters hold the true value, and of how many; None where the program states none,
+            or the truth is not known.
     """
 
     torque: Array
     consistent: bool | None
     problem: str = ""
+    covered: tuple[int, int] | None = None
 
 
 class Program(Protocol):
@@ -82,7 +86,8 @@ class Inertica:
                 problem = str(error)
                 result = identify(card, logs, force=True)
         test = read_log(split.test.path(record.folder), result.description)
-        return Prediction(np.asarray(result.predict(test)), bool(result.physically_consistent), problem)
+        covered = against_truth(result, str(record.folder / record.truth)).covered if record.truth else None
+        return Prediction(np.asarray(result.predict(test)), bool(result.physically_consistent), problem, covered)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class BenchmarkRow:
         program: its name.
         raw, low: |tau - prediction| / |tau| of the part left out, as recorded and low-passed; NaN without a prediction.
         consistent: whether every link could exist; None for programs that give no links.
+        covered: how many 95 % intervals hold the true value, and of how many; None without intervals or truth.
         time: s of processor time, reading and fitting and predicting.
         settings: what a user had to state besides model and log.
         problem: in the program's own words; empty where there was none.
@@ -42,6 +43,7 @@ class BenchmarkRow:
     time: float
     settings: tuple[str, ...]
     problem: str = ""
+    covered: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,22 @@ def _row(program: Program, record: Record, split: Split, test: Recorded, progres
     spent = time.process_time() - start
     measured = score(test, done.torque, record.columns)
     return BenchmarkRow(
-        record.name, split.name, program.name, measured.raw, measured.low, done.consistent, spent, settings, done.problem
-    )
+        record.name, split.name, program.name, measured.raw, measured.low, done.consistent, spent, settings, done.problem,
+        done.covered,
+    )  # fmt: skip
 
 
-COLUMNS = ("robot", "left out", "program", "raw %", "low-passed %", "links possible", "s", "stated by hand")
+COLUMNS = (
+    "robot",
+    "left out",
+    "program",
+    "raw %",
+    "low-passed %",
+    "links possible",
+    "intervals that hold",
+    "s",
+    "stated by hand",
+)
 
 
 def cells(row: BenchmarkRow) -> tuple[str, ...]:
@@ -141,13 +154,15 @@ def cells(row: BenchmarkRow) -> tuple[str, ...]:
     possible = {True: "yes", False: "no", None: "-"}[row.consistent]
     stated = ", ".join(row.settings) or "nothing"
     program = f"{row.program} (refused, forced)" if row.problem and raw != "-" else row.program
-    return row.robot, row.split, program, raw, low, possible, f"{row.time:.1f}", stated
+    held = "-" if row.covered is None else f"{row.covered[0]} of {row.covered[1]}"
+    return row.robot, row.split, program, raw, low, possible, held, f"{row.time:.1f}", stated
 
 
 ABOUT = (
     "Each program saw one part of a record and predicted the torque of the part left out. raw: share of the torque as recorded that "
-    "the prediction misses; low-passed: both sides through one zero-phase low-pass; s: processor time of reading, fit and prediction. "
-    "Best of each split in bold."
+    "the prediction misses; low-passed: both sides through one zero-phase low-pass; intervals that hold: 95 % intervals of base "
+    "parameters around the true value, where it is known; s: processor time of reading, fit and prediction. Best of each split in "
+    "bold."
 )
 
 
@@ -162,7 +177,7 @@ def _lines(done: Benchmark) -> Iterator[str]:
     yield f"inertica {__version__}, Python {platform.python_version()}, {platform.machine()}. {ABOUT}"
     yield ""
     yield f"| {' | '.join(COLUMNS)} |"
-    yield "| --- | --- | --- | ---: | ---: | --- | ---: | --- |"
+    yield "| --- | --- | --- | ---: | ---: | --- | --- | ---: | --- |"
     for row in done.rows:
         rivals = [r for r in done.rows if (r.robot, r.split) == (row.robot, row.split)]
         shown = list(cells(row))
