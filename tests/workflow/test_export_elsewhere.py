@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -61,6 +62,34 @@ def test_drake(result, folder, monkeypatch):
         theirs.append(plant.CalcInverseDynamics(context, ddq[k], forces))
     ours = torques(result, q, dq, ddq)
     np.testing.assert_allclose(theirs, ours, rtol=0.0, atol=1e-13 * np.abs(ours).max())
+
+
+def test_drake_directive(result, folder):
+    """The model directive of the guide with our SDFormat file: a base that is fixed, and our torques without drives."""
+    pytest.importorskip("pydrake", reason="Drake is not installed here")
+    from pydrake.multibody.parsing import LoadModelDirectivesFromString, Parser, ProcessModelDirectives
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import MultibodyForces
+
+    ia.export_model(result, folder / "identified.sdf", "sdf", force=True)
+    (directive,) = re.findall(r"```yaml\n(directives:.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)
+    plant = MultibodyPlant(0.0)
+    parser = Parser(plant)
+    parser.package_map().Add("my_robot", str(folder))
+    ProcessModelDirectives(LoadModelDirectivesFromString(directive), plant, parser)
+    plant.Finalize()
+    assert plant.num_positions() == 2
+    context, q, dq, ddq = plant.CreateDefaultContext(), *np.random.default_rng(3).normal(size=(3, 20, 2))
+    theirs = []
+    for k in range(20):
+        plant.SetPositions(context, q[k])
+        plant.SetVelocities(context, dq[k])
+        forces = MultibodyForces(plant)
+        plant.CalcForceElementsContribution(context, forces)
+        theirs.append(plant.CalcInverseDynamics(context, ddq[k], forces))
+    links = result.parameters.replaced({"Fc1": 0.0, "Fc2": 0.0, "Ia1": 0.0, "Ia2": 0.0})
+    ours = ia.Engine(links.layout).inverse_dynamics(q, dq, ddq, links.values)
+    np.testing.assert_allclose(theirs, ours, rtol=0.0, atol=1e-12 * np.abs(ours).max())
 
 
 def test_converter_of_isaac(folder):
