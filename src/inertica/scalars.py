@@ -7,6 +7,7 @@ evaluation, compiled kernels and derivatives.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,6 +71,31 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
 
 def clip(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
     return minimum(maximum(x, lower), upper)
+
+
+def solve_positive(M: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with M x = b by M = L'DL, eliminated from the tip, whose entries a composite-body pass has ready first."""
+    n = len(b)
+    A = [list(row) for row in M]
+    L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    inverse: list[Scalar] = [0.0] * n
+    # one division per joint; the rows of the base, which a composite-body pass has ready last, are needed last
+    for k in range(n - 1, -1, -1):
+        inverse[k] = 1.0 / A[k][k]
+        for i in range(k - 1, -1, -1):
+            L[k][i] = A[k][i] * inverse[k]
+            for j in range(i, -1, -1):
+                A[i][j] = A[i][j] - A[k][j] * L[k][i]
+    y = list(b)
+    for i in range(n - 1, -1, -1):
+        for k in range(n - 1, i, -1):
+            y[i] = y[i] - L[k][i] * y[k]
+    x: list[Scalar] = [0.0] * n
+    for i in range(n):
+        x[i] = y[i] * inverse[i]
+        for j in range(i):
+            x[i] = x[i] - L[i][j] * x[j]
+    return x
 
 
 FUNCTIONS = {f.__name__: f for f in (sin, cos, exp, log, sqrt, tanh, sign, minimum, maximum, power)} | {"abs": absolute}

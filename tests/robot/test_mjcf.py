@@ -357,8 +357,14 @@ ONE = "<mujoco>{}<worldbody><body name='b'>{}</body></worldbody>{}</mujoco>"
         (ONE.format("", "<joint/><inertial mass='1'/>", ""), "<inertial> lacks the attribute pos"),
         (ONE.format("", "<joint/>" + INERTIAL.replace("quat", "fullinertia='1 1 1 0 0 0' quat"), ""), "fullinertia and also"),
         (ONE.format("", "<joint/>" + INERTIAL + "<body name='b'/>", ""), "two bodies are called 'b'"),
-        (ONE.format("", "<joint/>" + INERTIAL, "<equality><connect body1='b' anchor='0 0 0'/></equality>"), "closes a loop"),
-        (ONE.format("", "<joint name='j'/>" + INERTIAL, "<equality><joint joint1='j'/></equality>"), "couples joint 'j'"),
+        (
+            ONE.format("", "<joint/>" + INERTIAL, "<equality><connect body1='b' anchor='0 1 0'/></equality>"),
+            "leave nothing that can move",
+        ),
+        (
+            ONE.format("", "<joint name='j'/>" + INERTIAL, "<equality><joint joint1='j'/></equality>"),
+            "leave nothing that can move",
+        ),
         ("<robot/>", "starts with <mujoco>"),
         ("<mujoco/>", "no <body>"),
         (ONE.format("", INERTIAL.replace("quat", "euler='0 0 1' quat"), "").replace("'b'>", "'b'><joint/>"), "orientation twice"),

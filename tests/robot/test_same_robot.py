@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.recursions import poses
+from inertica.robot.kinematics import poses
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
 from inertica.robot.model import Robot

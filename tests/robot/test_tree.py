@@ -9,7 +9,7 @@ import pytest
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.model import matrix, rotation_x, rotation_z, vector
-from inertica.robot.tree import LoopClosure, Tree, TreeJoint, checked, reduce
+from inertica.robot.tree import Placed, Tree, TreeClosure, TreeJoint, checked, reduce
 from referee import inverse_dynamics
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -153,8 +153,8 @@ def test_trees_that_are_none():
 
 
 def test_constraints_matter_only_between_bodies_that_move():
-    tree = replace(forked_tree(), constraints=(LoopClosure("a loop", ("c", "d"), 7),))
-    with pytest.raises(FileError, match="a loop"):
+    tree = replace(forked_tree(), closures=(TreeClosure(Placed("c"), Placed("d", position=(9.0, 0.0, 0.0)), True, 7),))
+    with pytest.raises(FileError, match=r"forked.urdf:7: .*the loop 'connect c d' cannot close"):
         reduce(tree)
     assert reduce(tree, joints=["ja", "jb"]).robot.n == 2
 

@@ -101,7 +101,7 @@ def hypotheses(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
 
 
 def _signs(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
-    n, everything = robot.n, tuple(range(robot.driven))
+    n, everything = robot.n, robot.independent
     for j in everything:
         one, name = _one(n, j, -1.0), f"joint {j + 1}"
         yield Hypothesis(
@@ -125,13 +125,16 @@ def _signs(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
 
 
 def _orders(robot: Robot) -> Iterator[Hypothesis]:
-    n, of_base = robot.driven, tuple(range(robot.driven, robot.n))
-    for a, b in combinations(range(n), 2):
+    everything = robot.independent
+    for a, b in combinations(everything, 2):
         order = list(range(robot.n))
         order[a], order[b] = b, a
         yield from _order(tuple(order), (a, b), f"{a + 1} and {b + 1} are swapped")
-    if n > 3:
-        yield from _order((*reversed(range(n)), *of_base), tuple(range(n)), f"1 to {n} come in reverse order")
+    if len(everything) > 3:
+        order = list(range(robot.n))
+        for a, b in zip(everything, reversed(everything), strict=True):
+            order[a] = b
+        yield from _order(tuple(order), everything, f"1 to {len(everything)} come in reverse order")
 
 
 def _order(order: tuple[int, ...], joints: tuple[int, ...], words: str) -> Iterator[Hypothesis]:
@@ -144,8 +147,8 @@ def _order(order: tuple[int, ...], joints: tuple[int, ...], words: str) -> Itera
 
 
 def _zeros(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
-    for j, joint in enumerate(robot.joints[: robot.driven]):
-        if joint.prismatic:
+    for j in robot.independent:
+        if robot.joints[j].prismatic:
             continue
         for quarter, words in ((1, "90 degrees too low"), (-1, "90 degrees too high"), (2, "180 degrees off")):
             zero = [0.0] * robot.n
@@ -157,7 +160,7 @@ def _zeros(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
 
 
 def _units(robot: Robot) -> Iterator[Hypothesis]:
-    n, everything = robot.n, tuple(range(robot.driven))
+    n, everything = robot.n, robot.independent
     slides = tuple(j for j in everything if robot.joints[j].prismatic)
     turns = tuple(1.0 if j in slides or j not in everything else math.pi / 180.0 for j in range(n))
     if any(t != 1.0 for t in turns):

@@ -29,6 +29,7 @@ from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.loops import complete, spread
 from inertica.robot.natural import longest_link
 from inertica.robot.plain import plain_friction
 
@@ -70,7 +71,7 @@ INERTIAL = ("inertia", "first_moment", "mass")
 def with_friction(description: Description) -> Description:
     """The robot with viscous and Coulomb friction and an offset wherever it has none, so that these explain what they can."""
     names = set(description.layout.names)
-    lacking = [t for t in plain_friction(description.robot.driven) if names.isdisjoint(p.name for p in t.parameters)]
+    lacking = [t for t in plain_friction(description.robot.independent) if names.isdisjoint(p.name for p in t.parameters)]
     return description.with_terms((*description.layout.terms, *lacking)) if lacking else description
 
 
@@ -168,8 +169,22 @@ class Judge:
         W = self.observe(ThinnedLog(self.rows.q, still, still, still), AS_RECORDED)
         return max(float(np.sqrt(np.mean(t**2))) for t in self._link_torque(W, self.prior.values).T)
 
+    def under(self, h: Hypothesis) -> ThinnedLog | None:
+        """The rows with a fault undone; None where closed loops of the robot cannot close then."""
+        rows, robot = self.rows.under(h), self.engine.layout.robot
+        if robot.loops is None or np.array_equal(rows.q, self.rows.q):
+            return rows
+        q, closes = spread(robot, rows.q)
+        return (
+            replace(rows, **dict(zip(("q", "dq", "ddq"), complete(robot, q, rows.dq, rows.ddq), strict=True)))
+            if closes.all()
+            else None
+        )
+
     def fit(self, h: Hypothesis = AS_RECORDED) -> HypothesisFit:
-        rows = self.rows.under(h)
+        rows = self.under(h)
+        if rows is None:
+            return HypothesisFit(np.full(self.engine.n, np.inf), np.inf, np.inf, np.array(self.prior.values))
         W = self.observe(rows, h)
         gain = np.ones(self.engine.n) if h.gain is None else np.abs(h.gain)
         fit = self._minimised(W, rows.tau, gain)
@@ -177,7 +192,7 @@ class Judge:
 
     def similarity(self, fit: HypothesisFit, h: Hypothesis, badly: float) -> SimilarityScore:
         """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""
-        rows = self.rows.under(h)
+        rows = self.under(h) or self.rows
         W = self.observe(rows, h)
         model, fitted = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
         sizes = float(np.linalg.norm(model)), float(np.linalg.norm(fitted))

@@ -78,7 +78,7 @@ class LeftOutPredictions:
 
 def left_out(judge: Judge, h: Hypothesis) -> LeftOutPredictions:
     """Predict every third of the rows from a fit of the others, a fault undone in both."""
-    rows = judge.rows.under(h)
+    rows = judge.under(h) or judge.rows
     part = np.arange(len(rows.q)) * PARTS // len(rows.q)
     error = np.zeros((PARTS, judge.engine.n))
     for k in range(PARTS):

@@ -48,7 +48,7 @@ def _links(judge: Judge) -> Array:
 
 def _scores(judge: Judge, links: Array, group: Sequence[Hypothesis]) -> list[float]:
     """Of hypotheses that read the positions alike."""
-    rows, n, count = judge.rows.under(group[0]), judge.engine.n, len(judge.rows.q)
+    rows, n, count = judge.under(group[0]) or judge.rows, judge.engine.n, len(judge.rows.q)
     model = np.asarray(judge.engine.inverse_dynamics(rows.q, rows.dq, rows.ddq, links, judge.prior.shapes))
     others = np.stack([rows.dq, np.sign(rows.dq), rows.ddq, np.ones((count, n))], axis=2).swapaxes(0, 1)  # (n, N, 4)
     # columns of unit length: the projection must not depend on units

@@ -220,7 +220,7 @@ _FINE = {
 def _same_robot(judge: Judge, h: Hypothesis, fit: HypothesisFit) -> Finding:
     """Whether the links' torque has anything of the model's, with the fault undone that explains the log best."""
     numbers: dict[str, object] = {"residual": fit.overall, "per_joint": fit.residual}
-    robot, rows = judge.engine.layout.robot, judge.rows.under(h)
+    robot, rows = judge.engine.layout.robot, judge.under(h) or judge.rows
     out = [j for j, share in enumerate(ranges.outside(robot, rows.q)) if share > ranges.BEYOND]
     fast = [j for j, share in enumerate(ranges.faster(robot, rows.dq)) if share > ranges.FASTER]
     numbers |= {"outside": [j + 1 for j in out], "faster": [j + 1 for j in fast]}

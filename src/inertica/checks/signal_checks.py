@@ -244,7 +244,7 @@ def dead_channels(log: Log, robot: Robot) -> Finding:
     for symbol in ("q", "dq", "tau"):
         if symbol not in log.signals:
             continue
-        for j, column in enumerate(log.signals[symbol].T[: robot.driven]):
+        for j, column in ((j, log.signals[symbol][:, j]) for j in robot.independent):
             x = column[np.isfinite(column)]
             if len(x) < 3:
                 (without if symbol == "dq" else empty).append(f"{symbol}{j + 1}")

@@ -97,11 +97,11 @@ def with_friction(robot: Description, laws: str) -> Description:
     if not names:
         raise InputError(f"--friction names no law; choose from {', '.join(friction.LAWS)}, or none")
     if names == ["auto"]:
-        terms = default_friction(robot.robot.driven)
+        terms = default_friction(robot.robot.independent)
     elif names == ["none"]:
         terms = ()
     else:
-        terms = tuple(friction.law(name, joint, robot.robot) for joint in range(robot.robot.driven) for name in names)
+        terms = tuple(friction.law(name, joint, robot.robot) for joint in robot.robot.independent for name in names)
     layout = apply_options(Options(friction=terms, friction_stated=True), robot.layout)
     return replace(robot, layout=layout, prior=robot.prior.on(layout), friction_stated=names != ["auto"])
 

@@ -41,8 +41,8 @@ Scalars = Mapping[str, Sequence[Scalar]]
 
 
 def is_large(robot: Robot) -> bool:
-    """Whether loops over bodies are better than straight-line code."""
-    return sum(len(robot.ancestors(j)) for j in robot.links) > LARGE
+    """Whether loops over bodies are better than straight-line code, which alone projects the efforts of closed loops."""
+    return robot.loops is None and sum(len(robot.ancestors(j)) for j in robot.links) > LARGE
 
 
 class ArraySamples:

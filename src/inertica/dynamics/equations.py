@@ -2,7 +2,8 @@
 
     tau = M(q) ddq + h(q, dq),      tau = Y(q, dq, ddq) chi  (+ torques of terms that have no linear parameter)
 
-The rigid part comes from the recursions, the rest from the terms of the layout.  Evaluate them on NumPy arrays for a plain
+The rigid part comes from the recursions, the rest from the terms of the layout.  Where joints form closed loops the motion is that
+of the independent ones, and efforts of the others are projected on them (`robot.loops`).  Evaluate them on NumPy arrays for a plain
 reference, on symbols to compile them.
 """
 
@@ -17,8 +18,9 @@ from inertica.dynamics import recursions
 from inertica.errors import InputError
 from inertica.robot.inertia import frame_change_matrix
 from inertica.robot.layout import Layout
+from inertica.robot.loops import completed
 from inertica.robot.terms import Column, State, Term
-from inertica.scalars import Scalar
+from inertica.scalars import Scalar, solve_positive
 
 Vector = Sequence[Scalar]
 
@@ -38,6 +40,8 @@ class Equations:
         """Y (n rows, one column per parameter) with tau = Y chi."""
         self.require_linear("a regressor")
         n = self.robot.n
+        motion = completed(self.robot, q, dq, ddq)
+        q, dq, ddq = motion.q, motion.dq, motion.ddq
         links = recursions.regressor(recursions.poses(self.robot, q), dq, ddq, self.robot.gravity)
         Y: list[list[Scalar]] = [[0.0] * self.layout.size for _ in range(n)]
         for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
@@ -46,7 +50,10 @@ class Equations:
                 Y[i][where] = block if A is None else [weighted_sum(A[:, k], block) for k in range(10)]
         for joint, k, value in self.term_entries(q, dq, ddq, shapes):
             Y[joint][k] = value
-        return Y
+        if not motion.follow:
+            return Y
+        columns = [motion.projected([row[k] for row in Y]) for k in range(self.layout.size)]
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def term_entries(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector) -> Iterator[tuple[int, int, Scalar]]:
         """(joint, parameter, value) of the entries of Y that belong to terms."""
@@ -67,13 +74,17 @@ class Equations:
         sliding: Vector | None = None,
     ) -> list[Scalar]:
         """Joint torques of a motion; terms see the velocities `sliding` where these are stated."""
+        motion = completed(self.robot, q, dq, ddq)
+        q, dq, ddq = motion.q, motion.dq, motion.ddq
         tau = recursions.inverse_dynamics(recursions.poses(self.robot, q), dq, ddq, self.link_inertia(chi), self.robot.gravity)
         terms = self._term_torques(q, dq if sliding is None else sliding, ddq, chi, shapes, memory)
-        return [a + b for a, b in zip(tau, terms, strict=True)]
+        return motion.projected([a + b for a, b in zip(tau, terms, strict=True)])
 
     def mass_matrix(self, q: Vector, chi: Vector, shapes: Vector) -> list[list[Scalar]]:
-        """M(q), symmetric, terms included."""
+        """M(q), symmetric, terms included; of closed loops that of the independent joints, zero for the others."""
         n = self.robot.n
+        motion = completed(self.robot, q, [0.0] * n, [0.0] * n)
+        q = motion.q
         M = recursions.mass_matrix(recursions.poses(self.robot, q), self.link_inertia(chi))
         zero = [0.0] * n
         memory = [0.0] * len(self.layout.memory)
@@ -83,6 +94,9 @@ class Equations:
             accelerated = self._term_torques(q, zero, unit, chi, shapes, memory)
             for i in range(n):
                 M[i][j] = M[i][j] + (accelerated[i] - at_rest[i])
+        if motion.follow:
+            half = [motion.projected(column) for column in zip(*M, strict=True)]  # G' M by columns
+            M = [motion.projected(row) for row in zip(*half, strict=True)]
         return M
 
     def bias(self, q: Vector, dq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
@@ -94,9 +108,11 @@ class Equations:
     ) -> list[Scalar]:
         """ddq = M^-1 (tau - h)"""
         h = self.bias(q, dq, chi, shapes, memory)
-        M, rest, order = self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)], self.robot.order
-        x = recursions.solve_positive([[M[i][j] for j in order] for i in order], [rest[i] for i in order])
-        return [x[order.index(i)] for i in range(len(order))]
+        M, rest, n = self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)], self.robot.n
+        order = [j for j in self.robot.order if j not in self.robot.dependent]
+        x = solve_positive([[M[i][j] for j in order] for i in order], [rest[i] for i in order])
+        ddq = [x[order.index(i)] if i in order else 0.0 for i in range(n)]
+        return completed(self.robot, q, dq, ddq).ddq
 
     def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: Scalar) -> list[Scalar]:
         """Inner states of terms one step later."""

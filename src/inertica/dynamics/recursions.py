@@ -15,39 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from inertica.robot.model import Joint, Robot, outwards
-from inertica.scalars import Scalar, cos, sin
+from inertica.robot.kinematics import Pose, Vector, add, cross, dot, poses, scale, times
+from inertica.robot.model import Joint, outwards
+from inertica.scalars import Scalar
 
-Vector: TypeAlias = Sequence[Scalar]
+__all__ = [
+    "ZERO", "LinkMotion", "Pose", "Vector", "add", "inverse_dynamics", "mass_matrix", "motions", "poses", "regressor", "scale",
+    "transmitted", "unit_wrenches",
+]  # fmt: skip
 
 ZERO = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Pose:
-    """A joint at its current coordinate: cos q, sin q (revolute) or the slide (prismatic)."""
-
-    joint: Joint
-    c: Scalar = 1.0
-    s: Scalar = 0.0
-    slide: Scalar = 0.0
-
-    def to_child(self, v: Vector) -> Vector:
-        """Rotate a vector from the parent's coordinates into the child's."""
-        r = self.joint.rotation
-        return rotated(self.joint.axis, self.c, 0.0 - self.s, [dot((r[0][i], r[1][i], r[2][i]), v) for i in range(3)])
-
-    def to_parent(self, v: Vector) -> Vector:
-        """Rotate a vector from the child's coordinates into the parent's."""
-        turned = rotated(self.joint.axis, self.c, self.s, v)
-        return [dot(row, turned) for row in self.joint.rotation]
-
-    def point(self) -> Vector:
-        """The point of the joint axis that moves with the child, in the parent frame."""
-        along = [dot(row, self.joint.axis) for row in self.joint.rotation]
-        return add(self.joint.position, scale(self.slide, along))
 
 
 @dataclass(frozen=True)
@@ -58,11 +36,6 @@ class LinkMotion:
     dw: Vector  # angular acceleration
     a: Vector  # acceleration of the origin minus gravity
     U: Sequence[Vector]  # [dw]x + [w]x[w]x
-
-
-def poses(robot: Robot, q: Vector) -> list[Pose]:
-    """All joints at their coordinates."""
-    return [Pose(j, slide=x) if j.prismatic else Pose(j, cos(x), sin(x)) for j, x in zip(robot.joints, q, strict=True)]
 
 
 def motions(poses: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[LinkMotion]:
@@ -140,31 +113,6 @@ def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scal
         if parent >= 0:
             composite[parent] = add(composite[parent], _in_parent(at[j], composite[j]))
     return M
-
-
-def solve_positive(M: Sequence[Sequence[Scalar]], b: Vector) -> list[Scalar]:
-    """x with M x = b by M = L'DL, eliminated from the tip, whose entries a composite-body pass has ready first."""
-    n = len(b)
-    A = [list(row) for row in M]
-    L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    inverse: list[Scalar] = [0.0] * n
-    # one division per joint; the rows of the base, which a composite-body pass has ready last, are needed last
-    for k in range(n - 1, -1, -1):
-        inverse[k] = 1.0 / A[k][k]
-        for i in range(k - 1, -1, -1):
-            L[k][i] = A[k][i] * inverse[k]
-            for j in range(i, -1, -1):
-                A[i][j] = A[i][j] - A[k][j] * L[k][i]
-    y = list(b)
-    for i in range(n - 1, -1, -1):
-        for k in range(n - 1, i, -1):
-            y[i] = y[i] - L[k][i] * y[k]
-    x: list[Scalar] = [0.0] * n
-    for i in range(n):
-        x[i] = y[i] * inverse[i]
-        for j in range(i):
-            x[i] = x[i] - L[i][j] * x[j]
-    return x
 
 
 def _acceleration_matrix(w: Vector, dw: Vector) -> list[list[Scalar]]:
@@ -303,30 +251,3 @@ def _congruent(R: Sequence[Vector], I: Sequence[Vector]) -> list[list[Scalar]]:
     half = [[dot(row, [I[0][k], I[1][k], I[2][k]]) for k in range(3)] for row in R]
     upper = {(i, k): dot(half[i], R[k]) for i in range(3) for k in range(i, 3)}
     return [[upper[min(i, k), max(i, k)] for k in range(3)] for i in range(3)]
-
-
-def rotated(axis: Vector, c: Scalar, s: Scalar, v: Vector) -> Vector:
-    """Rotate v about a constant unit axis; constants fold away when the axis is a coordinate axis."""
-    along = dot(axis, v)
-    parallel = [along * a for a in axis]
-    return [k + c * (x - k) + s * y for k, x, y in zip(parallel, v, cross(axis, v), strict=True)]
-
-
-def dot(a: Vector, b: Vector) -> Scalar:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-
-
-def times(A: Sequence[Vector], v: Vector) -> Vector:
-    return [dot(row, v) for row in A]
-
-
-def add(a: Vector, b: Vector) -> list[Scalar]:
-    return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def scale(k: Scalar, v: Vector) -> list[Scalar]:
-    return [k * x for x in v]

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics import recursions
 from inertica.dynamics.kernels import Array, Input, Kernel, Loop, LoopFunction, Reference, Runs, Symbols, Target, traced
 from inertica.robot.model import Robot
-from inertica.scalars import Scalar, absolute, exp, sign
+from inertica.scalars import Scalar, absolute, exp, sign, solve_positive
 
 RICHER = ("stribeck", "stribeck speed", "load")
 """Coefficients of dry friction that is no constant."""
@@ -167,7 +167,7 @@ class ServoLoop:
                     A[i][i] = A[i][i] + (0.5 * h) * x["viscous"][i] + (free * h) * soft[i] + hold
                     b[i] = b[i] + (free * h) * (x["push"][i] - soft[i] * v[i]) + (h * x["limit"][i]) * saturated[i]
                     b[i] = b[i] + hold * x["keep"][i] * v[i] - (h * x["level"][i]) * sliding[i]
-                after = recursions.solve_positive(A, b)
+                after = solve_positive(A, b)
                 for i in range(n):
                     wanted = x["push"][i] - soft[i] * (v[i] + after[i])
                     saturated[i] = _beyond(wanted, x["limit"][i])

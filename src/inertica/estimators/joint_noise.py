@@ -45,7 +45,7 @@ def _own_residual(factor: JointFactor) -> tuple[float, int]:
 
 def _regular(R: Array) -> bool:
     """Whether an upper triangular matrix is clearly of full rank, told by its inverse: that is much quicker than singular values."""
-    if not np.all(np.diag(R)):
+    if not R.size or not np.all(np.diag(R)):
         return False
     inverse, failed = dtrtri(R)
     return not failed and bool(np.linalg.norm(R) * np.linalg.norm(inverse) < 1.0 / DEPENDENT)

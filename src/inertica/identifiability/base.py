@@ -129,6 +129,8 @@ class BaseModel:
     @cached_property
     def relations(self) -> tuple[str, ...]:
         """One text per base parameter with coefficients in the robot's lengths: `ZZ1 + YY2 + 2*d3*MZ3 + (a3^2 + d3^2)*M3`."""
+        if self.layout.robot.loops is not None:  # with other lengths its loops would not close
+            return self.numeric_relations
         states = self.states.thinned(CHUNK)
 
         def regroup(layout: Layout) -> Array:

@@ -3,7 +3,7 @@
 The structural rank of the regressor is that of almost every set of states, so any generic draw will do; what matters is that no
 column is numerically tiny in it.  Positions fill the limits, velocities and accelerations mix several orders of magnitude sample
 by sample and joint by joint: columns that live near standstill (Stribeck) and columns that grow with the square of the speed are
-then both well above rounding.
+then both well above rounding.  Closed loops are closed in all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from inertica.arrays import Array
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
+from inertica.robot.loops import complete, spread
 from inertica.robot.model import Joint
 from inertica.robot.natural import NaturalUnits
 
@@ -84,7 +85,10 @@ def random_states(layout: Layout, count: int = COUNT, seed: int = 0) -> States:
     slow = np.minimum(SPEEDS[0] * unit / natural.time, _slowest_shapes(layout))
     dq = _mixed(rng, count, slow, SPEEDS[1] * unit / natural.time)
     low, high = (a * unit / natural.time**2 for a in ACCELERATIONS)
-    return States(q, dq, _mixed(rng, count, low, high))
+    ddq = _mixed(rng, count, low, high)
+    if robot.loops is None:
+        return States(q, dq, ddq)
+    return States(*complete(robot, spread(robot, q)[0], dq, ddq))
 
 
 def _slowest_shapes(layout: Layout) -> Array:

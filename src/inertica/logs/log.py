@@ -21,6 +21,7 @@ from inertica.logs.noise import position_noise, quantisation_step, repeated_rows
 from inertica.logs.readers.table import SIMULATED
 from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
+from inertica.robot.model import Robot
 
 GAINS = Fix(
     "torque",
@@ -95,6 +96,7 @@ class Log(Tabular):
         warnings: what users should know before they trust the log, one sentence each.
         notes: what was done on reading, one sentence each.
         truth: noise-free signals of a simulated experiment: symbol -> (N, n), and what else the simulation knows.
+        linkage: the robot whose closed loops tie the joints to each other; None where none do.
     """
 
     t: Array
@@ -106,6 +108,7 @@ class Log(Tabular):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     truth: Mapping[str, Array] = field(default_factory=dict)
+    linkage: Robot | None = None
 
     def __post_init__(self) -> None:
         t = _frozen(self.t)

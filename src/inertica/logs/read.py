@@ -15,6 +15,7 @@ from inertica.escape import one_line
 from inertica.logs.channels import ChannelSelection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.clock_unit import unit_by_velocity
+from inertica.logs.closed import closed_signals, limits_of, select_recorded
 from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
 from inertica.logs.even import evened
@@ -79,16 +80,29 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:
     """The log of a table."""
     stated_joints = {symbol: name for symbol, name in options.column_map.items() if not is_of_base(symbol)}
-    selection = select(table, options.joints, stated_joints, description.source.movable if description else ())
+    if description is None:
+        selection = select(table, options.joints, stated_joints)
+        joints = tuple(range(len(selection.joints)))
+    else:
+        selection, joints = select_recorded(table, options.joints or (), stated_joints, description)
     units = options.units or {}
-    driven = description.robot.driven if description else len(selection.joints)
-    prismatic = [joint.prismatic for joint in description.robot.joints[:driven]] if description else [False] * driven
+    driven = description.robot.driven if description else len(joints)
+    prismatic = [description.robot.joints[j].prismatic if description else False for j in joints]
     names = description.robot.joint_names[:driven] if description else selection.joints
     recorded, channels = _signals(table, selection, prismatic, units)
     clock = _clock(table, selection, recorded, units.get("t", ""), options.rate)
     side = "joint" if options.side is None and _simulated(table) else options.side
     card, limits = (description.log, description.robot.limits) if description else ({}, None)
-    signals, notes, warnings = converted(recorded, card, options.offset, selection.efforts, side, limits)
+    robot = description.robot if description else None
+    of_joints = recorded
+    if robot is not None and robot.loops is not None:
+        limits = limits_of(robot, robot.independent)
+        of_joints = {s: x[:, [joints.index(j) for j in robot.independent]] for s, x in recorded.items()}
+    signals, notes, warnings = converted(of_joints, card, options.offset, selection.efforts, side, limits)
+    if robot is not None and robot.loops is not None:
+        whole = recorded if len(joints) == driven else {}
+        signals, closing = closed_signals(table, robot, clock.t, signals, whole)
+        notes, prismatic = [*notes, *closing], [joint.prismatic for joint in robot.joints[:driven]]
     missing, faults = _missing_values(table, selection, recorded)
     far = _far(signals, names, prismatic)
     used = {h.text for row in selection.signals.values() for h in row if h}
@@ -115,6 +129,7 @@ def _assemble(table: Table, description: Description | None, options: ReadOption
         warnings=(*table.warnings, *selection.warnings, *clock.warnings, *warnings, *faults, *far, *others),
         notes=(*table.notes, *selection.notes, *clock.notes, *notes),
         truth=table.truth,
+        linkage=robot if robot is not None and robot.loops is not None else None,
     )
 
 

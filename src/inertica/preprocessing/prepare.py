@@ -21,6 +21,7 @@ from inertica.preprocessing.motion import BORDER, BRIDGED, PAUSED, STANDSTILL, M
 from inertica.preprocessing.periods import Folded, PeriodNoise, detect_period
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import UniformClock, on_clock, uniform_clock
+from inertica.robot.loops import complete
 
 MOST_BORDER = 0.05
 """A border that nobody states takes at most this part of the record at each end."""
@@ -91,6 +92,8 @@ class _Preparation:
             variances = self._average(folded)
             tau_raw, first = self.tau, folded.first
         kinematics = self._kinematics(folded)
+        if (linkage := self.log.linkage) is not None:
+            kinematics = Kinematics(*complete(linkage, kinematics.q, kinematics.dq, kinematics.ddq))
         if recipe.filter_torque:
             self.tau = self._filtered(self.tau, None).q if self.cuts else recipe.filter.smoothed(self.tau, dt)
             self.done["torque"] = "the torque was low-passed like the positions"
@@ -183,7 +186,7 @@ class _Preparation:
         recorded = self.log.need("tau")
         self.unmeasured = np.count_nonzero(np.isfinite(recorded[self.use]), axis=0) < FEWEST
         if not self.unmeasured.any():
-            return self._signal("tau", delays)
+            return self._without_dependent(self._signal("tau", delays))
         if self.unmeasured.all():
             raise InputError(f"{self.log.origin} has no usable torque of any joint")
         names = ", ".join(name for name, lacks in zip(self.log.joints, self.unmeasured, strict=True) if lacks)
@@ -192,6 +195,12 @@ class _Preparation:
         tau, missing = on_clock(self.clock, self.log.running, filled, self.use, delays.tolist(), self.recipe.interpolation)
         if missing.any():
             self._mask("no tau", missing)
+        return self._without_dependent(tau)
+
+    def _without_dependent(self, tau: Array) -> Array:
+        """Rows of joints that follow from others are left out: their efforts are zero, and count as those of the others."""
+        if self.log.linkage is not None:
+            self.unmeasured[list(self.log.linkage.dependent)] = True
         return tau
 
     def _mask(self, reason: str, mask: Mask) -> None:

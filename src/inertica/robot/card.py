@@ -12,8 +12,10 @@ from inertica.robot.files import catalog, catalog_path
 from inertica.robot.formats.model_format import Part
 from inertica.robot.formats.table import find_format, format_of, tree_titles
 from inertica.robot.layout import Parameters
+from inertica.robot.loops_card import read_loops
 from inertica.robot.model import Robot
 from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, read_options
+from inertica.robot.plain import without_idle_drives
 from inertica.robot.settings import (
     read_columns,
     read_gravity,
@@ -37,7 +39,7 @@ CARD_KEYS = (
     *("model", "name", "base", "joints", "root", "tip", "gravity", *OPTION_KEYS),
     *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate", "most_unpacked"),
     *("topic", "episode", "features"),
-    *("limits", "shapes", "contacts", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
+    *("limits", "shapes", "contacts", "loops", "passive", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
 
 ON_SENSOR = "on-sensor"
@@ -51,6 +53,8 @@ def describe_card(root: Item) -> Description:
     base = _model(root, keys)
     robot = _robot(keys, base.robot)
     base = _on_robot(base, robot)
+    robot = read_loops(keys, base)
+    base = without_idle_drives(_on_robot(base, robot))
     options = read_options(keys, robot)
     with root.located():
         layout = apply_options(options, base.layout, keys.get("fixed"))
@@ -67,7 +71,7 @@ def describe_card(root: Item) -> Description:
         noise=dict(base.noise) | (read_noise(keys["noise"], robot.driven) if "noise" in keys else {}),
         sensors=read_sensors(keys["sensors"], robot.driven) if "sensors" in keys else base.sensors,
         shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
-        log=dict(base.log) | _log(keys, robot.driven),
+        log=dict(base.log) | _log(keys, len(robot.independent)),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
         constraints=base.constraints
         if stated_constraints is None

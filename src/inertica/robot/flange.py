@@ -63,6 +63,12 @@ def _posed(link: int, pose: tuple[float, ...]) -> RigidBody:
     return RigidBody(link, SUFFIX, matrix(rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)), vector(pose[:3]))
 
 
+def base_frames(description: Description) -> tuple[Placed, ...]:
+    """Frames of the model file that ride on the base, its own first."""
+    tree = source_tree(description.source)
+    return (Placed(description.robot.base),) if tree is None else source_part(description.source, tree).base
+
+
 def frames_of(description: Description) -> tuple[tuple[Placed, ...], ...]:
     """Per link the frames of the model file that ride on it, its own first."""
     tree = source_tree(description.source)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,6 +87,38 @@ FREE = 6
 """Degrees of freedom of a floating base."""
 
 
+class Closure(Protocol):
+    """What ties joints together besides the tree; see `closures.py`."""
+
+    @property
+    def words(self) -> str:
+        """For messages."""
+
+    def involved(self, joints: Sequence[Joint]) -> frozenset[int]:
+        """Joints that its errors depend on."""
+
+    def errors(self, joints: Sequence[Joint], q: Sequence[Any]) -> list[Any]:
+        """What is zero where it holds."""
+
+    def columns(self, joints: Sequence[Joint], q: Sequence[Any]) -> dict[int, list[Any]]:
+        """Joint -> derivatives of the errors."""
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Closed loops of a robot; `loops.py` makes them.
+
+    Args:
+        closures: all of them hold at any time.
+        dependent: joints whose positions follow from those of the others, by number.
+        start: (n,) positions at which the loops are closed; others are reached from there.
+    """
+
+    closures: tuple[Closure, ...]
+    dependent: tuple[int, ...]
+    start: tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class Robot:
     """A tree of revolute and prismatic joints; parents come before their children, but for the joints of a floating base.
@@ -100,6 +133,7 @@ class Robot:
         limits: of each joint.
         base: name of the link that does not move.
         floating: whether the last six joints are those of a floating base.
+        loops: what ties joints together besides the tree; None for a tree.
     """
 
     name: str
@@ -108,6 +142,7 @@ class Robot:
     limits: Limits = field(default=None)  # type: ignore[assignment]
     base: str = "base"
     floating: bool = False
+    loops: Loops | None = None
 
     def __post_init__(self) -> None:
         before = {-1}
@@ -130,6 +165,7 @@ class Robot:
     def __repr__(self) -> str:
         kinds = "".join("P" if joint.prismatic else "R" for joint in self.joints[: self.driven])
         base = ", floating base" * self.floating
+        base += f", {len(self.dependent)} of them in closed loops" if self.dependent else ""
         return f"Robot({self.name}: {self.driven} joints {kinds}{base}, gravity {' '.join(f'{g:g}' for g in self.gravity)})"
 
     def _repr_html_(self) -> str:
@@ -158,6 +194,16 @@ class Robot:
     def driven(self) -> int:
         """Number of joints of the robot's own, which come first."""
         return self.n - FREE * self.floating
+
+    @property
+    def dependent(self) -> tuple[int, ...]:
+        """Joints that follow from others by closed loops; their efforts count as those of the joints that they follow."""
+        return () if self.loops is None else self.loops.dependent
+
+    @cached_property
+    def independent(self) -> tuple[int, ...]:
+        """The robot's own joints but for those that follow from others."""
+        return tuple(j for j in range(self.driven) if j not in self.dependent)
 
     @cached_property
     def order(self) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from inertica.errors import InputError
@@ -60,12 +60,12 @@ def read_options(keys: Mapping[str, Item], robot: Robot) -> Options:
 
 def plain_layout(robot: Robot) -> Layout:
     """The layout of a file that says nothing: armature, viscous and Coulomb friction on every joint."""
-    terms: list[Term] = [Armature(j) for j in range(robot.driven)]
-    return Layout(robot, (*terms, *default_friction(robot.driven)))
+    terms: list[Term] = [Armature(j) for j in robot.independent]
+    return Layout(robot, (*terms, *default_friction(robot.independent)))
 
 
-def default_friction(n: int) -> tuple[friction.FrictionLaw, ...]:
-    return tuple(friction.law(name, j) for j in range(n) for name in DEFAULT_FRICTION)
+def default_friction(joints: Iterable[int]) -> tuple[friction.FrictionLaw, ...]:
+    return tuple(friction.law(name, j) for j in joints for name in DEFAULT_FRICTION)
 
 
 def apply_options(options: Options, base: Layout, fixed_at: Item | None = None) -> Layout:
@@ -123,9 +123,9 @@ def _read_friction(item: Item, robot: Robot) -> tuple[tuple[friction.FrictionLaw
     if item.is_scalar:
         word = item.text(FRICTION_WORDS)
         if word == "auto":
-            return default_friction(robot.driven), False
-        return (() if word == "none" else tuple(friction.law(word, j, robot) for j in range(robot.driven))), True
-    return tuple(t for j in range(robot.driven) for t in _laws_of_joint(item, j, robot)), True
+            return default_friction(robot.independent), False
+        return (() if word == "none" else tuple(friction.law(word, j, robot) for j in robot.independent)), True
+    return tuple(t for j in robot.independent for t in _laws_of_joint(item, j, robot)), True
 
 
 def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[friction.FrictionLaw]:
@@ -160,7 +160,7 @@ def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
 
 def _read_armature(item: Item, robot: Robot) -> tuple[Armature, ...]:
     if not item.is_list:
-        return tuple(Armature(j) for j in range(robot.driven)) if item.boolean() else ()
+        return tuple(Armature(j) for j in robot.independent) if item.boolean() else ()
     flags = item.items()
     if len(flags) != robot.driven:
         raise item.fail(f"{item.key} has {len(flags)} values for {robot.driven} joints")

@@ -19,7 +19,10 @@ from numpy.typing import ArrayLike
 from inertica.arrays import Array
 from inertica.errors import FileError, InputError, ModelWarning, nearest
 from inertica.robot import inertia
+from inertica.robot.closures import Frame, Meeting, Relation
 from inertica.robot.floating import on_floating_base
+from inertica.robot.formula import Formula
+from inertica.robot.loops import with_loops
 from inertica.robot.model import (
     EARTH,
     FREE,
@@ -38,6 +41,7 @@ from inertica.robot.model import (
 
 MOVABLE = ("revolute", "prismatic")
 DRIVE = ("armature", "damping", "friction", "stiffness", "springref")
+CUT = "a file holds a tree: leave out the joint that closes the loop and state what it joins in a card (loops: [connect: [A, B]])"
 FREEZE = "to identify the rest of the robot, leave this joint out: list the joints that you want in a robot card (joints: [...])"
 
 
@@ -55,7 +59,9 @@ class TreeJoint:
         springref: coordinate at which the spring is at rest.
         line: in the file.
         unsupported: what keeps this joint from moving in a `Robot` (a ball joint, say), with advice; frozen it does no harm.
-        follows: the joint whose motion it repeats (<mimic>).
+        follows: the joint whose motion it repeats (<mimic>, equality of joints); empty where it is held at `ratio[0]`.
+        ratio: its coordinate as a polynomial in that joint's, from the constant on.
+        passive: the file has drives, but none on this joint.
         continuous: the file says that it turns without end.
         free: the child moves freely.
     """
@@ -80,6 +86,8 @@ class TreeJoint:
     line: int | None = None
     unsupported: str | None = None
     follows: str | None = None
+    ratio: tuple[float, ...] = (0.0, 1.0)
+    passive: bool = False
     continuous: bool = False
     free: bool = False
 
@@ -90,15 +98,6 @@ class TreeJoint:
     def stating(self, values: Mapping[str, float]) -> TreeJoint:
         """The joint with some of its limits and prior values."""
         return replace(self, **cast(Any, dict(values)))
-
-
-@dataclass(frozen=True)
-class LoopClosure:
-    """Something that ties two links together besides the tree's joints; harmless only when both end up in one body."""
-
-    problem: str
-    links: tuple[str, str]
-    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class Tree:
         sliding: those of them that slide.
         inertials: link -> ten parameters in the link frame; links that are absent have none.
         gravity: in the frame of `base`.
-        constraints: loops beyond the tree.
+        closures: loops beyond the tree.
         massless: links that exist only between two joints of one body and rightly have no mass.
         notes: remarks of the reader, one sentence each.
         link_lines: link -> line in the file, for messages.
@@ -127,7 +126,7 @@ class Tree:
     joints: tuple[TreeJoint, ...]
     inertials: Mapping[str, Array] = field(default_factory=dict)
     gravity: Vector = EARTH
-    constraints: tuple[LoopClosure, ...] = ()
+    closures: tuple[TreeClosure, ...] = ()
     massless: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     link_lines: Mapping[str, int | None] = field(default_factory=dict)
@@ -153,6 +152,16 @@ class Placed:
         """Pose of `other`, given in this link's frame, in the robot link's frame."""
         R, p = compose(self.rotation, self.position, other.rotation, other.position)
         return Placed(other.link, R, p)
+
+
+@dataclass(frozen=True)
+class TreeClosure:
+    """Frames of two links that coincide, or only their origins (`turning`), besides what the tree's joints say."""
+
+    first: Placed
+    second: Placed
+    turning: bool
+    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +219,6 @@ def reduce(
     carried = _carried_by(tree, root)
     moving = _moving(tree, carried, root, tip, joints)
     bodies, moving_joints = _merge(tree, root, carried, moving)
-    _check_constraints(tree, bodies)
     index = {joint.name: i for i, (joint, _) in enumerate(moving_joints)}
     built = [_robot_joint(i, joint, at, index) for i, (joint, at) in enumerate(moving_joints)]
     source = [joint for joint, _ in moving_joints]
@@ -220,6 +228,7 @@ def reduce(
     base = bodies[root]
     if floating:
         robot, merged, base = on_floating_base(robot), (*merged, *((),) * (FREE - 1), base), ()
+    robot = _with_loops(tree, robot, source, [*enumerate(merged), (-1, base)])
     tens = np.array([_total(tree, places) for places in merged]).reshape(-1, 10)
     _warn_massless(tree, source, tens[: len(source)])
     priors = {what: np.array([getattr(j, what) for j in source] + [0.0] * (robot.n - robot.driven)) for what in DRIVE}
@@ -238,14 +247,14 @@ def checked(tree: Tree) -> Tree:
         seen.add(joint.name)
         if joint.child in by_child:
             other = by_child[joint.child].name
-            problem = f"link '{joint.child}' has two parents, joints '{other}' and '{joint.name}'; closed loops are not supported"
+            problem = f"link '{joint.child}' has two parents, joints '{other}' and '{joint.name}'; {CUT}"
             raise FileError(tree.path, problem, joint.line, joint=joint.name)
         by_child[joint.child] = joint
     reached = {tree.base, *(joint.child for joint in _carried_by(tree, tree.base))}
     for joint in tree.joints:
         if joint.child not in reached:
             raise FileError(
-                tree.path, f"joint '{joint.name}' is part of a closed loop, which is not supported", joint.line, joint=joint.name
+                tree.path, f"joint '{joint.name}' is part of a closed loop of joints; {CUT}", joint.line, joint=joint.name
             )
     return tree
 
@@ -442,12 +451,39 @@ def in_frame(ten: ArrayLike, place: Placed) -> Array:
     return inertia.change_frame(ten, place.rotation, place.position)
 
 
-def _check_constraints(tree: Tree, bodies: Mapping[str, Sequence[Placed]]) -> None:
-    home = {place.link: body for body, places in bodies.items() for place in places}
-    for constraint in tree.constraints:
-        a, b = (home.get(link) for link in constraint.links)
-        if a is not None and b is not None and a != b:
-            raise FileError(tree.path, f"{constraint.problem}; {FREEZE}", constraint.line)
+def _with_loops(tree: Tree, robot: Robot, source: Sequence[TreeJoint], bodies: Sequence[tuple[int, Sequence[Placed]]]) -> Robot:
+    """The robot with the loops of the file; those inside of one body are closed anyway."""
+    home = {place.link: (link, place) for link, places in bodies for place in places}
+    closures: list[Relation | Meeting] = [
+        _relation(tree, robot, k, joint) for k, joint in enumerate(source) if joint.follows is not None
+    ]
+    line = next((joint.line for joint in source if joint.follows is not None), None)
+    for closure in tree.closures:
+        ends = [(end, home.get(end.link)) for end in (closure.first, closure.second)]
+        first, second = (
+            Frame(link[0], *compose(link[1].rotation, link[1].position, end.rotation, end.position), end.link)
+            for end, link in ends
+            if link is not None
+        ) if all(link is not None for _, link in ends) else (None, None)  # fmt: skip
+        if first is not None and second is not None and first.link != second.link:
+            closures.append(Meeting(first, second, closure.turning))
+            line = closure.line
+    if not closures:
+        return robot
+    try:
+        return with_loops(robot, closures, likely=[k for k, joint in enumerate(source) if joint.passive])
+    except InputError as error:
+        raise FileError(tree.path, f"{error}; {FREEZE}", line) from None
+
+
+def _relation(tree: Tree, robot: Robot, k: int, joint: TreeJoint) -> Relation:
+    if joint.follows and joint.follows not in robot.joint_names:
+        problem = f"joint '{joint.name}' follows '{joint.follows}', which is not among the joints that move; add it, or {FREEZE}"
+        raise FileError(tree.path, problem, joint.line, joint=joint.name)
+    leader = f"q{robot.joint_names.index(joint.follows) + 1}" if joint.follows else ""
+    powers = ["", f"*{leader}", *(f"*{leader}**{p}" for p in range(2, len(joint.ratio)))]
+    parts = [f"{c!r}{power}" for c, power in zip(joint.ratio, powers, strict=False) if c]
+    return Relation(k, Formula(" + ".join(parts).replace("+ -", "- ") or "0", robot.driven))
 
 
 def _warn_massless(tree: Tree, joints: Sequence[TreeJoint], tens: Array) -> None:

@@ -14,10 +14,11 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.dynamics.equations import Equations, on_arrays
-from inertica.dynamics.recursions import inverse_dynamics, poses
+from inertica.dynamics.recursions import inverse_dynamics
 from inertica.estimators.base import Problem
 from inertica.experiment.sensors import played
 from inertica.preprocessing.motion import Motion
+from inertica.robot.kinematics import poses
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot, vector
 from inertica.robot.natural import longest_link

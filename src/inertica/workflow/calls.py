@@ -37,6 +37,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.floating import require_fixed_base
+from inertica.robot.loops import require_tree
 from inertica.robot.plain import assumed_friction
 from inertica.robot.settings import read_loop
 from inertica.robot.yamlfile import parse_yaml
@@ -101,6 +102,7 @@ def rehearsal(
     """
     description, loop, noise = described(robot), options.loop, options.noise
     require_fixed_base(description.robot, "the simulation of a control loop")
+    require_tree(description.robot, "the simulation of a control loop")
     if isinstance(loop, str) and ":" not in loop:
         raise InputError(
             f"the loop '{loop}' is no mapping; state it as in a card, such as '{{law: pd, kp: 100, kd: 10, rate: 1000}}'"

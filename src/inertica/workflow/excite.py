@@ -34,6 +34,7 @@ from inertica.options import merged
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
 from inertica.robot.floating import require_fixed_base
+from inertica.robot.loops import require_tree
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.excite_options import ExciteOptions
 from inertica.workflow.identify.inputs import described, read_one
@@ -112,6 +113,7 @@ def excitation(
     """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
     description = described(robot)
     require_fixed_base(description.robot, "the design of motions")
+    require_tree(description.robot, "the design of motions")
     if options.for_actuators:
         description = assumed_friction(description)
     base = base_model(description.layout)

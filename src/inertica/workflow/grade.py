@@ -170,8 +170,7 @@ def _gyration(ten: NDArray[np.float64]) -> float:
 
 
 def _drives(prior: Parameters) -> list[GradeFinding]:
-    n = prior.layout.robot.driven
-    without = tuple(j for j in range(1, n + 1) if not _value(prior, f"Ia{j}"))
+    without = tuple(j + 1 for j in prior.layout.robot.independent if not _value(prior, f"Ia{j + 1}"))
     if without:
         detail = "no inertia of motors and gears (armature); right only where torque is measured behind the gears"
         return [GradeFinding(Subject.DRIVES, "B", without, detail=detail)]
@@ -183,7 +182,7 @@ def _friction(prior: Parameters) -> list[GradeFinding]:
     with_friction = {
         p.joint + 1 for p, value in zip(layout.parameters, braking.values, strict=True) if value and p.joint is not None
     }
-    without = tuple(j for j in range(1, layout.robot.driven + 1) if j not in with_friction)
+    without = tuple(j + 1 for j in layout.robot.independent if j + 1 not in with_friction)
     if without:
         return [GradeFinding(Subject.FRICTION, "B", without, detail="no friction is stated")]
     return [GradeFinding(Subject.FRICTION, "A", detail="stated for every joint")]

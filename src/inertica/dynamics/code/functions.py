@@ -19,6 +19,7 @@ from inertica.dynamics.flow import momentum, momentum_flow
 from inertica.dynamics.kernels import Array, Kernel, Symbols, traced
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.robot.layout import Layout
+from inertica.robot.loops import require_tree
 from inertica.scalars import Scalar
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -87,6 +88,7 @@ def functions(model: CodeModel) -> list[Function]:
     """Everything a program offers; terms with an inner state are refused with a sentence."""
     equations, n, P = Equations(model.layout), model.n, len(model.retained)
     equations.require_linear("code of its dynamics")
+    require_tree(model.layout.robot, "code of its dynamics")
     shapes = model.shapes.tolist()
     rest: list[Scalar] = [0.0] * n
     bodies = {k for _, where in model.layout.bodies for k in range(where.start, where.stop)}

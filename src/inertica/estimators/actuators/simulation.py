@@ -10,10 +10,11 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.dynamics.kernels import Target
-from inertica.dynamics.recursions import mass_matrix, poses
+from inertica.dynamics.recursions import mass_matrix
 from inertica.dynamics.servo import HARD, LEAD, UNLIMITED, ServoLoop, ServoModel, Standstill
 from inertica.estimators.actuators.record import Grid, Hold, Record, delayed
 from inertica.estimators.actuators.values import ActuatorValues
+from inertica.robot.kinematics import poses
 from inertica.robot.model import Robot
 
 FIELDS = {

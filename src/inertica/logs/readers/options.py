@@ -72,7 +72,7 @@ class ReadOptions:
         if description is None:
             return self
         robot, card = description.robot, description.log
-        if self.joints is not None and len(self.joints) != robot.driven:
+        if self.joints is not None and len(self.joints) not in (robot.driven, len(robot.independent)):
             raise InputError(f"joints names {len(self.joints)} joints, but {description.name} has {robot.driven}")
 
         def stated(option: Any, key: str, otherwise: Any = None) -> Any:

@@ -15,11 +15,11 @@ from inertica.arrays import Array
 from inertica.errors import InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.formats.mjcf_geoms import geom_inertia, geom_solids
-from inertica.robot.formats.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
+from inertica.robot.formats.mjcf_settings import ORIENTATIONS, Attributes, Settings, quaternion_matrix, read_settings, turn
 from inertica.robot.layout import Parameters
-from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, vector
+from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, matrix, squared_up, vector
 from inertica.robot.shapes import Solid
-from inertica.robot.tree import FREEZE, LoopClosure, Tree, TreeJoint, checked, compose, snapped_rotation, unit_axis
+from inertica.robot.tree import FREEZE, Placed, Tree, TreeClosure, TreeJoint, checked, compose, snapped_rotation, unit_axis
 from inertica.robot.writeback import Change, Selection, changed, numbers, write_back
 from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import Document, Element, children, describe, line_of, read_xml, text
@@ -109,7 +109,11 @@ class _Reader:
     bodies: dict[str, Element] = field(default_factory=dict)
     inertial_items: dict[str, Item] = field(default_factory=dict)
     joint_items: dict[str, Item] = field(default_factory=dict)
-    sites: dict[str, str] = field(default_factory=dict)
+    sites: dict[str, tuple[str, Item]] = field(default_factory=dict)
+    rest: dict[str, Pose] = field(
+        default_factory=lambda: {WORLD: (IDENTITY, ORIGIN)}
+    )  # of bodies in the world, as the file has them
+    refs: dict[str, float] = field(default_factory=dict)  # coordinates of joints in that pose
     geoms: dict[str, list[Item]] = field(default_factory=dict)
 
     def set_inertial(self, edits: Edits, change: Change) -> None:
@@ -163,10 +167,10 @@ class _Reader:
                 "MJCF",
                 self.document.path,
                 WORLD,
-                tuple(self.joints),
+                tuple(self._coupled()),
                 self.inertials,
                 self.settings.gravity,
-                tuple(self._constraints()),
+                tuple(self._closures()),
                 frozenset(self.massless),
                 (*self.settings.notes, *self.notes),
             )
@@ -195,7 +199,7 @@ class _Reader:
         self.geoms[link] = [*self.geoms.get(link, ()), *(item for item in items if item.element.tag == "geom")]
         for item in items:
             if item.element.tag == "site" and item.element.get("name"):
-                self.sites[str(item.element.get("name"))] = link
+                self.sites[str(item.element.get("name"))] = (link, item)
         if not static:
             self._inertia(link, items)
         for item in items:
@@ -209,6 +213,7 @@ class _Reader:
             raise self.document.error(element, f"two bodies are called '{name}'; rename one")
         self.bodies[name] = element
         pose = compose(*item.pose, *self._pose(element, item.childclass))
+        self.rest[name] = compose(*self.rest[parent], *pose)
         items = list(self._contents(element, item.childclass))
         joints = [i for i in items if i.element.tag in ("joint", "freejoint")]
         if not joints:
@@ -235,7 +240,7 @@ class _Reader:
             raise self.document.error(element, f"joint '{name}' has the unknown type '{kind}'; use hinge or slide", name)
         axis = self._axis(name, item, attributes)
         ref = settings.number(element, attributes, "ref")
-        ref = settings.angle(ref) if kind == "hinge" else ref
+        self.refs[name] = ref = settings.angle(ref) if kind == "hinge" else ref
         joint = TreeJoint(name, parent, link, "revolute" if kind == "hinge" else "prismatic", axis=axis, line=line_of(element))
         joint = _placed(joint, pose, self._anchor(item, attributes), ref)
         stated = {k: settings.number(element, attributes, a) for k, a in ATTRIBUTE.items()}
@@ -320,22 +325,76 @@ class _Reader:
             inertia.from_com(mass, settings.numbers(element, attributes, "pos", 3, ORIGIN), central), *item.pose
         )
 
-    def _constraints(self) -> Iterator[LoopClosure]:
-        """Equality constraints that tie bodies or joints together."""
-        of_joint = {joint.name: (joint.parent, joint.child) for joint in self.joints}
-        for element in (e for section in children(self.document.root, "equality") for e in children(section)):
-            if element.get("active") == "false":
-                continue
-            if element.tag in ("connect", "weld"):
-                ends = [element.get(f"body{k}") or self.sites.get(element.get(f"site{k}", ""), WORLD) for k in (1, 2)]
-                problem = (
-                    f"the equality <{element.tag}> closes a loop between '{ends[0]}' and '{ends[1]}', which is not supported"
+    def _equalities(self, kind: str) -> list[Element]:
+        """Equality constraints of a kind that are switched on."""
+        return [
+            element
+            for section in children(self.document.root, "equality")
+            for element in children(section, kind)
+            if self.settings.attributes(element, "main").get("active") != "false"
+        ]
+
+    def _closures(self) -> Iterator[TreeClosure]:
+        """Points and frames of two bodies that coincide."""
+        for kind in ("connect", "weld"):
+            for element in self._equalities(kind):
+                first, second = self._sites(element) if element.get("site1") else self._ends(element, kind)
+                yield TreeClosure(first, second, kind == "connect", line_of(element))
+
+    def _sites(self, element: Element) -> tuple[Placed, Placed]:
+        ends = []
+        for key in ("site1", "site2"):
+            name = element.get(key, "")
+            if name not in self.sites:
+                raise self.document.error(element, f"names the site '{name}', which the file does not have")
+            link, item = self.sites[name]
+            R, p = compose(*item.pose, *self._pose(item.element, item.childclass))
+            ends.append(Placed(link, R, p))
+        return ends[0], ends[1]
+
+    def _ends(self, element: Element, kind: str) -> tuple[Placed, Placed]:
+        """The point or frame in both bodies: where nothing else is said, what coincides in the file's own pose."""
+        names = element.get("body1", WORLD), element.get("body2", WORLD)
+        for name in names:
+            if name not in self.rest:
+                raise self.document.error(element, f"names the body '{name}', which the file does not have")
+        attributes = self.settings.attributes(element, "main")
+        anchor = vector(self.settings.numbers(element, attributes, "anchor", 3, ORIGIN))
+        first, second = (Placed(name, *self.rest[name]) for name in names)
+        R, p = np.array(first.rotation), np.array(first.position)
+        between = compose(R.T, -R.T @ p, second.rotation, second.position)  # first <- second
+        if kind == "connect":
+            back = np.array(between[0]).T @ (np.array(anchor) - between[1])
+            return Placed(names[0], IDENTITY, anchor), Placed(names[1], IDENTITY, vector(back))
+        pose = self.settings.numbers(element, attributes, "relpose", 7, (0.0,) * 7)
+        if np.any(pose[3:]):
+            between = matrix(squared_up(quaternion_matrix(np.array(pose[3:])))), vector(pose[:3])
+        return Placed(names[0], *compose(*between, IDENTITY, anchor)), Placed(names[1], IDENTITY, anchor)
+
+    def _coupled(self) -> list[TreeJoint]:
+        """The joints with what equality constraints of joints say of them, and which have no actuator where others have one."""
+        named = {joint.name: k for k, joint in enumerate(self.joints)}
+        out = list(self.joints)
+        for element in self._equalities("joint"):
+            attributes = self.settings.attributes(element, "main")
+            name, leader = attributes.get("joint1", ""), attributes.get("joint2", "")
+            for unknown in (x for x in (name, leader) if (x or x == name) and x not in named):
+                raise self.document.error(element, f"names the joint '{unknown}', which the file does not have")
+            if out[named[name]].follows is not None:
+                raise self.document.error(
+                    element, f"is the second equality that couples joint '{name}' to another; keep one", name
                 )
-                yield LoopClosure(problem, (ends[0], ends[1]), line_of(element))
-            for name in (element.get("joint1"), element.get("joint2")) if element.tag == "joint" else ():
-                if name in of_joint:
-                    problem = f"an equality couples joint '{name}' to another, which is not supported"
-                    yield LoopClosure(problem, of_joint[name], line_of(element))
+            polynomial = self.settings.numbers(element, attributes, "polycoef", None, (0.0, 1.0, 0.0, 0.0, 0.0))
+            shifted = np.polynomial.Polynomial(polynomial)(np.polynomial.Polynomial([-self.refs.get(leader, 0.0), 1.0]))
+            ratio = np.array(shifted.coef if leader else polynomial[:1], float)
+            ratio[0] += self.refs.get(name, 0.0)
+            out[named[name]] = replace(out[named[name]], follows=leader, ratio=tuple(ratio.tolist()))
+        drives = {
+            element.get("joint") or element.get("jointinparent")
+            for section in children(self.document.root, "actuator")
+            for element in children(section)
+        }
+        return [replace(joint, passive=bool(drives) and joint.name not in drives) for joint in out]
 
 
 def _placed(joint: TreeJoint, pose: Pose, anchor: Array, ref: float) -> TreeJoint:

@@ -18,6 +18,7 @@ from inertica.errors import FileError
 from inertica.robot.description import Description, Source
 from inertica.robot.layout import Parameters
 from inertica.robot.options import plain_layout
+from inertica.robot.plain import without_idle_drives
 from inertica.robot.shapes import Solid
 from inertica.robot.terms import Spring
 from inertica.robot.tree import Placed, Tree, reduce
@@ -174,7 +175,7 @@ def describe_tree(tree: Tree, format: str, part: Part) -> Description:
     """
     reduced = reduce(tree, part.root, part.tip, part.joints, part.gravity, part.floating)
     robot, n = reduced.robot, reduced.robot.driven
-    layout = plain_layout(robot)
+    layout = replace(plain_layout(replace(robot, loops=None)), robot=robot)
     springs = tuple(Spring(j, float(reduced.springref[j])) for j in range(n) if reduced.stiffness[j])
     layout = replace(layout, terms=(*layout.terms, *springs))
     values: dict[str, float] = {}
@@ -184,7 +185,8 @@ def describe_tree(tree: Tree, format: str, part: Part) -> Description:
         values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
     values |= {f"Ks{t.at + 1}": float(reduced.stiffness[t.at]) for t in springs}
     source = Source(format, tree.path, None, part.root, part.tip, part.joints, reduced.movable, reduced.sliding, robot.floating)
-    return Description(robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
+    description = Description(robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
+    return without_idle_drives(description)
 
 
 def _listed(words: Sequence[str]) -> str:

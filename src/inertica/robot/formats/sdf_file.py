@@ -196,9 +196,8 @@ class Reader:
         parent, carried = self._end(element, "parent"), self._end(element, "child")
         axis = child(element, "axis")
         unsupported = None
-        if stated in UNSUPPORTED or (axis is not None and child(axis, "mimic") is not None):
-            what = f"is {stated}" if stated in UNSUPPORTED else "follows another one (<mimic>)"
-            unsupported = f"joint '{name}' {what}, which is not supported; {FREEZE}"
+        if stated in UNSUPPORTED:
+            unsupported = f"joint '{name}' is {stated}, which is not supported; {FREEZE}"
         elif stated not in MOVABLE and stated != "fixed":
             known = ", ".join((*MOVABLE, "fixed"))
             raise document.error(element, f"joint '{name}' has the unknown type '{stated}'; use one of {known}", name)
@@ -214,7 +213,18 @@ class Reader:
             joint, position=vector(p + R @ at), arm=vector(0.0 - at), axis=self._axis(name, axis, carried, turned),
             continuous=stated == "continuous",
         )  # fmt: skip
-        return joint.stating(self._motion(joint, axis))
+        return self._following(joint, axis).stating(self._motion(joint, axis))
+
+    def _following(self, joint: TreeJoint, axis: Element) -> TreeJoint:
+        """The joint with what <mimic> says: multiplier * (leader - reference) + offset."""
+        mimic = child(axis, "mimic")
+        if mimic is None:
+            return joint
+        factor, offset, reference = (
+            number_text(self.document, mimic, key, default)
+            for key, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+        )
+        return replace(joint, follows=text(self.document, mimic, "joint"), ratio=(offset - factor * reference, factor))
 
     def _axis(self, joint: str, axis: Element, carried: str, turned: Array) -> tuple[float, float, float]:
         element = child(axis, "xyz")

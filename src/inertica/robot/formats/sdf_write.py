@@ -19,6 +19,7 @@ from inertica.robot.cardwrite import rpy_of
 from inertica.robot.floating import require_fixed_base
 from inertica.robot.formats.sdf_file import DYNAMICS, MODEL, PRODUCTS, SYMBOLS, WORLD
 from inertica.robot.layout import Parameters
+from inertica.robot.loops import require_tree
 from inertica.robot.model import EARTH, Robot
 from inertica.robot.terms import Spring
 from inertica.robot.writeback import MARK, label_texts, numbers
@@ -35,6 +36,7 @@ def sdf_text(parameters: Parameters, labels: Mapping[str, str] | None = None) ->
     """
     robot = parameters.layout.robot
     require_fixed_base(robot, "a new SDFormat file")
+    require_tree(robot, "a new SDFormat file")
     _check(parameters)
     words = label_texts(parameters, labels or {})
     lines = ['<?xml version="1.0"?>', f'<sdf version="{VERSION}">']

@@ -44,7 +44,7 @@ XACRO = ("xacro", "ros.org/wiki/xacro")
 def read_urdf(path: str | Path) -> Tree:
     """The tree in a URDF file.
 
-    Joint types revolute, continuous, prismatic and fixed are read; floating and planar joints and <mimic> are noted and refused
+    Joint types revolute, continuous, prismatic and fixed are read; floating and planar joints are noted and refused
     by `reduce` unless the selection freezes them.  A link without <inertial> has none.
     """
     return _Reader(read_xml(path)).tree()
@@ -162,8 +162,6 @@ class _Reader:
             raise document.error(
                 element, f"joint '{name}' has the unknown type '{stated}'; use revolute, continuous, prismatic or fixed", name
             )
-        elif mimic is not None:
-            unsupported = f"joint '{name}' follows another one (<mimic>), which is not supported; {FREEZE}"
         parent, carried = (self._link_name(element, which, links) for which in ("parent", "child"))
         rotation, position = self._origin(element)
         joint = TreeJoint(
@@ -177,6 +175,9 @@ class _Reader:
             continuous=stated == "continuous",
             unsupported=unsupported,
             follows=None if mimic is None else text(document, mimic, "joint"),
+            ratio=(0.0, 1.0)
+            if mimic is None
+            else (number(document, mimic, "offset", 0.0), number(document, mimic, "multiplier", 1.0)),
         )
         return joint if joint.kind == "fixed" else self._with_motion(joint, element, stated)
 

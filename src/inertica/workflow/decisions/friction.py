@@ -67,7 +67,7 @@ class FrictionSelection:
     """
 
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
-        self.description, self.motions, self.n = description, tuple(motions), description.robot.driven
+        self.description, self.motions, self.joints = description, tuple(motions), description.robot.independent
         say("friction: which law on which joint")
         self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
@@ -76,7 +76,7 @@ class FrictionSelection:
         self.fastest = np.maximum(
             speeds, max(1e-9 * float(speeds.max()), np.finfo(float).tiny)
         )  # joints that rest have some, too
-        assumed = with_laws(description, plain_friction(self.n))  # whose residuals are the noise
+        assumed = with_laws(description, plain_friction(self.joints))  # whose residuals are the noise
         noise = Observations(base_model(assumed.layout), self.motions, assumed.prior).sigmas
         self.selection = ForwardSelection(system, noise)
         self.used = np.concatenate(self.selection.use)
@@ -86,7 +86,7 @@ class FrictionSelection:
         self._ways: list[ForwardSelection] = []
         self.loads = [np.zeros(m.dq.shape) for m in self.motions]
         self.tested: dict[Piece, Gain] = {}
-        plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in PLAIN]
+        plain = [self._offer(Piece(j, kind)) for j in self.joints for kind in PLAIN]
         self.plain = plain
         self._offer_others(plain)
         self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.how.speeds is None])
@@ -94,9 +94,9 @@ class FrictionSelection:
     def run(self) -> tuple[Description, Choice]:
         self.chosen = chosen = self._reloaded(self._found())
         pieces = [self.pieces[k] for k in chosen]
-        final = with_laws(self.description, (t for j in range(self.n) for t in laws_of(j, pieces, self.carried)))
+        final = with_laws(self.description, (t for j in self.joints for t in laws_of(j, pieces, self.carried)))
         groups: dict[str, list[str]] = {}
-        for j in range(self.n):
+        for j in self.joints:
             of_joint = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
             groups.setdefault(of_joint, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
@@ -300,10 +300,10 @@ class FrictionSelection:
         size = np.sqrt(np.mean(np.concatenate(self.loads) ** 2, axis=0))
         loaded = size > 1e-6 * float(size.max())
         for kind in [kind for kind, how in others().items() if how.speeds is None]:
-            for piece in (Piece(j, kind) for j in range(self.n)):
+            for piece in (Piece(j, kind) for j in self.joints):
                 if loaded[piece.joint] or not piece.loaded:
                     self._offer(piece)
-        for j in range(self.n):
+        for j in self.joints:
             for kind, how in others().items():
                 for part in np.geomspace(*how.speeds, SPEEDS) if how.speeds else ():
                     piece = Piece(j, kind, float(part * self.fastest[j]))

@@ -296,7 +296,7 @@ class _Decision:
 
 def with_offsets(description: Description) -> tuple[Description, frozenset[str]]:
     """The robot with a torque offset on every joint, and the names of those it did not have."""
-    missing = [Offset(j) for j in range(description.robot.driven) if f"off{j + 1}" not in description.layout.names]
+    missing = [Offset(j) for j in description.robot.independent if f"off{j + 1}" not in description.layout.names]
     added = frozenset(p.name for term in missing for p in term.parameters)
     return description.with_terms((*description.layout.terms, *missing)) if missing else description, added
 

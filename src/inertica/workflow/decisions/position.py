@@ -175,7 +175,7 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
     robot, motions = model.problem.base.layout.robot, model.problem.motions
     taken = {t.at for t in model.problem.base.layout.terms if isinstance(t, Spring | Counterbalance)}
     ranked = []
-    for j in (j for j in range(robot.driven) if j not in taken | refused):
+    for j in (j for j in robot.independent if j not in taken | refused):
         residual, shares = np.concatenate([r[:, j] for r in model.residuals]), dict[OnJoint, float]()
         for kind in (Spring,) if robot.joints[j].prismatic else tuple(NAMES):
             columns = np.concatenate([m.decimator.decimate(_columns(kind(j), m.q)) for m in motions])

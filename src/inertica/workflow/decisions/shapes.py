@@ -72,7 +72,7 @@ def refine_shapes(description: Description, motions: Sequence[Motion], say: Say)
 def _searched(description: Description, laws: Sequence[FrictionLaw], motions: Sequence[Motion]) -> FoundShapes:
     others = [law for law in friction_terms(description.layout.terms) if law not in laws]
     rest = with_laws(description, others)
-    assumed = with_laws(description, plain_friction(description.robot.driven))
+    assumed = with_laws(description, plain_friction(description.robot.independent))
     noise = Observations(base_model(assumed.layout), motions, assumed.prior).sigmas
     system = Observations(base_model(rest.layout), motions, rest.prior)
     speeds = np.abs(np.concatenate([m.dq for m in motions]))

@@ -31,6 +31,7 @@ from inertica.robot.formats.mjcf_write import WORLD, mjcf_text
 from inertica.robot.formats.model_format import ModelFormat
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
+from inertica.robot.loops import require_tree
 from inertica.robot.model import Joint, Limits, Robot, matrix, squared_up, vector
 from inertica.workflow.export.held import held
 from inertica.workflow.identify.result import Result
@@ -59,6 +60,7 @@ def to_pinocchio(model: Model) -> Any:
     parameters = _plain(model, "a Pinocchio model", PINOCCHIO)
     robot = parameters.layout.robot
     require_fixed_base(robot, "a Pinocchio model")
+    require_tree(robot, "a Pinocchio model")
     out = pin.Model()
     out.name = robot.name
     out.gravity.linear = np.array(robot.gravity)

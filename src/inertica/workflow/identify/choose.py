@@ -332,7 +332,7 @@ def _with_stated_laws(description: Description, names: Sequence[str] | None) -> 
     """The robot with the friction laws that the user fixed."""
     if names is None:
         return description
-    laws = [law(name, j, description.robot) for j in range(description.robot.driven) for name in names]
+    laws = [law(name, j, description.robot) for j in description.robot.independent for name in names]
     check_laws(laws)
     return replace(with_laws(description, laws).with_loads(), friction_stated=True)
 

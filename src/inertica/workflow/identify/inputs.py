@@ -190,7 +190,7 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> tuple[int, ...]:
     moves = np.any([high - low > standstill(robot) for low, high in ends["q"]], axis=0)
     if not moves[: robot.driven].any():
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")
-    for j, name in enumerate(logs[0].joints[: robot.driven]):
+    for j, name in ((j, logs[0].joints[j]) for j in robot.independent):
         if moves[j] and not np.any([both[:, j] for both in ends["tau"]]):
             raise InputError(
                 f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?", joint=name
