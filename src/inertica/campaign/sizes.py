@@ -14,7 +14,10 @@ from inertica.estimators.registry import method
 from inertica.robot.load import load
 
 STUDY = "survey"
-LARGE = ("survey-tx40", "survey-tx40-decimated", "survey-no-kalman", "survey-regularised", "survey-kalman", "mcs-tx40-1-1")
+LARGE = (
+    "survey-tx40", "survey-tx40-decimated", "survey-no-kalman", "survey-equations", "survey-output-error", "survey-regularised",
+    "survey-kalman", "mcs-tx40-1-1",
+)  # fmt: skip
 QUICK = ("survey-quick",)
 """Campaigns of the study's conditions, settings and methods: of some with many runs and starts, of all with few."""
 

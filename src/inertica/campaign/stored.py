@@ -19,6 +19,9 @@ FOLDER, CLAIMS = "results", "claims.csv"
 READINGS = ("survey-toolbox", "survey-toolbox-quick", "survey-radians")
 """Campaigns with another sign of friction, or unit of noise, than the one that their conditions' names stand for elsewhere."""
 
+UNITS = ".units.txt"
+"""Behind a campaign's name: the units that its table holds."""
+
 UNSTATED = "not stated"
 """State of lines that `campaign tables` printed and nobody marked."""
 
@@ -110,6 +113,12 @@ def stored() -> tuple[Stored, ...]:
             rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
             out += [Stored(file.name.removesuffix(".csv"), _line(row), row.get("state") or UNSTATED) for row in rows]
     return tuple(out)
+
+
+def units_of(campaign: str) -> frozenset[str]:
+    """Units whose rows are in a shipped table, where that is recorded: what need not be computed to continue it."""
+    file = resources.files("inertica.campaign").joinpath(FOLDER, campaign + UNITS)
+    return frozenset(file.read_text(encoding="utf-8").split()) if file.is_file() else frozenset()
 
 
 @cache

@@ -126,6 +126,35 @@ class Line:
     rank: int = 0
     failure: str = ""
 
+    def pooled(self, other: Line) -> Line:
+        """This line and another of other runs of the same place, as if their rows stood in one table.
+
+        A median of the pooled rows does not follow from two medians: of the margins the smaller is taken.
+        """
+        more_failed = max((self, other), key=lambda x: x.rows[1] - x.rows[0])
+        counts, totals = zip(self.rows, other.rows, strict=True)
+        moments = {name: _pooled_moments(counts, (self, other), name) for name in FIGURES}
+        return Line(
+            self.place, {name: mean for name, (mean, _) in moments.items()}, {name: sd for name, (_, sd) in moments.items()},
+            (sum(counts), sum(totals)), _weighted((self.convergence, other.convergence), totals),
+            _weighted((self.coverage, other.coverage), counts), float(np.fmin(self.margin, other.margin)), failure=more_failed.failure,
+        )  # fmt: skip
+
+
+def _weighted(values: Sequence[float], counts: Sequence[int]) -> float:
+    """Mean over rows; a line without rows, or without the value, does not count."""
+    known = [(value, count) for value, count in zip(values, counts, strict=True) if count and not np.isnan(value)]
+    return float(np.average([x for x, _ in known], weights=[c for _, c in known])) if known else np.nan
+
+
+def _pooled_moments(counts: Sequence[int], lines: Sequence[Line], name: str) -> tuple[float, float]:
+    """Mean and standard deviation of a figure over the rows of several lines."""
+    mean = _weighted([line.mean[name] for line in lines], counts)
+    if not np.isfinite(mean):
+        return mean, np.nan
+    squares = [line.sd[name] ** 2 + (line.mean[name] - mean) ** 2 for line in lines]
+    return mean, float(np.sqrt(_weighted(squares, counts)))
+
 
 def groups(store: Store) -> list[Group]:
     """Rows by place, in the order in which they were planned."""
