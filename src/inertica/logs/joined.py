@@ -51,7 +51,7 @@ class _Timed:
 
     @property
     def span(self) -> str:
-        return f"{self.table.path.name} from {self.t[self.use][0]:.6g} to {self.t[self.use][-1]:.6g} s"
+        return f"{self.table.name} from {self.t[self.use][0]:.6g} to {self.t[self.use][-1]:.6g} s"
 
     @property
     def interval(self) -> float:
@@ -81,7 +81,7 @@ def joined(path: Path, tables: Sequence[Table], options: ReadOptions) -> Table:
         columns |= added
         notes += [
             *other.table.notes,
-            f"{other.table.path.name} was brought to the clock of {first.table.path.name} ({_how(first, other)})",
+            f"{other.table.name} was brought to the clock of {first.table.name} ({_how(first, other)})",
         ]
     words = {name: error for table in tables for name, error in table.words.items() if name not in columns}
     lines = None if first.table.lines is None else first.table.lines[inside]
@@ -90,7 +90,7 @@ def joined(path: Path, tables: Sequence[Table], options: ReadOptions) -> Table:
     joints = next((table.joints for table in tables if table.joints), ())
     return replace(
         first.table, path=path, columns={name: values[inside] for name, values in columns.items()}, lines=lines, masks=masks,
-        warnings=warnings, notes=tuple(notes), words=words, joints=joints,
+        warnings=warnings, notes=tuple(notes), words=words, joints=joints, beside=(),
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _row_by_row(path: Path, tables: Sequence[Table]) -> Table:
     """Files without a clock: sample by sample, if they have as many."""
     counts = [table.rows for table in tables]
     if len(set(counts)) > 1:
-        row_counts = ", ".join(f"{table.path.name} has {table.rows}" for table in tables)
+        row_counts = ", ".join(f"{table.name} has {table.rows}" for table in tables)
         raise InputError(f"{path}: files without a clock are joined sample by sample, but {row_counts}; give them a clock")
     columns: dict[str, NDArray[np.generic]] = {}
     for table in tables:

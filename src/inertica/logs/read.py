@@ -56,15 +56,15 @@ def read_log(spec: str | Path, description: Description | None = None, options: 
     """
     path, interval = split_slice(spec)
     options = replace(options or ReadOptions(), **stated).completed(description)
-    tables = [_table(part, options) for part in split_files(path)]
+    tables = [table for part in split_files(path) for table in _tables(part, options)]
     log = log_of(joined(path, tables, options) if len(tables) > 1 else tables[0], description, options)
     return log.sliced(*interval) if interval else log
 
 
-def _table(path: Path, options: ReadOptions) -> Table:
-    """The columns of a file; a text table without a header has its stated names already."""
+def _tables(path: Path, options: ReadOptions) -> tuple[Table, ...]:
+    """The columns of a file, and what it holds on other clocks; a text table without a header has its stated names already."""
     table = find_format(path).read(path, options)
-    return table if table.format == "csv" else renamed(table, options.header)
+    return (table if table.format == "csv" else renamed(table, options.header), *table.beside)
 
 
 def log_of(table: Table, description: Description | None, options: ReadOptions) -> Log:

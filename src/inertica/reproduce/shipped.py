@@ -122,9 +122,8 @@ def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) 
     for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
         if (store := Store.open(path)).files():
             name = campaign_of(store)
-            table, units = merged(name, store, state, methods), _units(store)
-            units |= units_of(name) if continues(name, store) else frozenset()
-            write_whole(results / f"{name}.csv", table)
+            units = _units(store) | (units_of(name) if continues(name, store) else frozenset())
+            write_whole(results / f"{name}.csv", merged(name, store, state, methods))
             if store.pending() and not methods:  # a table that can be continued
                 write_whole(results / f"{name}{UNITS}", "".join(f"{x}\n" for x in sorted(units)))
             single += groups(store) if name == SINGLE else []

@@ -70,7 +70,7 @@ class Collector:
 
     def add(self, message: Any, received: int) -> None:
         """One message with the time it was recorded at, in ns."""
-        names = _get(message, ("name", "joint_names"))
+        names = get_field(message, ("name", "joint_names"))
         if names is None:
             raise FileError(self.path, f"the messages on {self.topic} name no joints (fields name or joint_names)")
         named = tuple(str(name) for name in names)
@@ -86,7 +86,7 @@ class Collector:
         self.rows.append(values)
         self.row_names.append(named)
         self.received.append(int(received))
-        self.stamped.append(_stamp(message))
+        self.stamped.append(stamp_of(message))
 
     def _remember(self, named: tuple[str, ...]) -> None:
         if self.row_names and named == self.row_names[-1]:
@@ -154,7 +154,7 @@ class Collector:
         return block
 
 
-def _get(message: Any, names: Sequence[str]) -> Any:
+def get_field(message: Any, names: Sequence[str]) -> Any:
     """A field under one of several names, of an object or a mapping."""
     for name in names:
         value = message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
@@ -165,15 +165,15 @@ def _get(message: Any, names: Sequence[str]) -> Any:
 
 def _values(message: Any) -> dict[str, tuple[float, ...]]:
     """Fields of a joint state, or of a controller state whose feedback and reference are points of a trajectory."""
-    actual, reference = _get(message, _ACTUAL), _get(message, _REFERENCE)
+    actual, reference = get_field(message, _ACTUAL), get_field(message, _REFERENCE)
     if actual is None:
-        return {key: _floats(_get(message, names)) for key, names in _FIELDS.items()}
-    out = {key: _floats(_get(actual, names)) for key, names in _FIELDS.items()}
-    out["acceleration"] = _floats(_get(actual, _ACCELERATION))
+        return {key: _floats(get_field(message, names)) for key, names in _FIELDS.items()}
+    out = {key: _floats(get_field(actual, names)) for key, names in _FIELDS.items()}
+    out["acceleration"] = _floats(get_field(actual, _ACCELERATION))
     if reference is not None:
         for key in ("position", "velocity"):
-            out[f"reference_{key}"] = _floats(_get(reference, _FIELDS[key]))
-        out["reference_acceleration"] = _floats(_get(reference, _ACCELERATION))
+            out[f"reference_{key}"] = _floats(get_field(reference, _FIELDS[key]))
+        out["reference_acceleration"] = _floats(get_field(reference, _ACCELERATION))
     return out
 
 
@@ -181,11 +181,11 @@ def _floats(values: Any) -> tuple[float, ...]:
     return () if values is None else tuple(float(value) for value in values)
 
 
-def _stamp(message: Any) -> int:
+def stamp_of(message: Any) -> int:
     """The header's time in ns, 0 when there is none."""
-    stamp = _get(_get(message, ("header",)), ("stamp",)) if _get(message, ("header",)) is not None else None
+    stamp = get_field(get_field(message, ("header",)), ("stamp",)) if get_field(message, ("header",)) is not None else None
     if stamp is None:
         return 0
-    seconds = _get(stamp, ("sec", "secs"))
-    rest = _get(stamp, ("nanosec", "nsec", "nsecs"))
+    seconds = get_field(stamp, ("sec", "secs"))
+    rest = get_field(stamp, ("nanosec", "nsec", "nsecs"))
     return int(seconds or 0) * 1_000_000_000 + int(rest or 0)

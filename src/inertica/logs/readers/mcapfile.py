@@ -14,6 +14,7 @@ from inertica.logs.readers import ros
 from inertica.logs.readers.guard import Unpacked, opened, package, reading
 from inertica.logs.readers.jointstate import Collector, pick_topic
 from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.surroundings import FieldCollector, field_collectors, tables_of
 from inertica.logs.readers.table import Table
 
 _SCHEMAS = ("ros2msg", "ros1msg", "jsonschema", "")
@@ -31,18 +32,22 @@ def read(path: Path, options: ReadOptions) -> Table:
 
     with reading(path, "MCAP file", McapError, ZstdError):
         messages, channels, broken = _scan(path, options.most_unpacked)
-    chosen = pick_topic(path, {ch.topic: sc.name if sc else ch.message_encoding for ch, sc in channels.values()}, options.topic)
+    topics = {ch.topic: sc.name if sc else ch.message_encoding for ch, sc in channels.values()}
+    chosen = pick_topic(path, topics, options.topic)
     if any(sc and sc.encoding not in _SCHEMAS for ch, sc in channels.values() if ch.topic == chosen):
         return ros.read(path, options)  # definitions in IDL
     collector = Collector(path, chosen, options.stamps, options.joints)
+    others = field_collectors(path, topics, options)
+    by_topic: dict[str, Collector | FieldCollector] = {chosen: collector, **others}
     with reading(path, "MCAP file", McapError, SerdeError, TypesysError, NameError, packages=("mcap_ros2",)):
         with redirect_stderr(StringIO()):  # mcap_ros2 prints what it cannot parse
-            decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
+            decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic in by_topic}
         for message in messages:
             if message.channel_id in decoders:
-                collector.add(decoders[message.channel_id](message.data), message.log_time)
+                to = by_topic[channels[message.channel_id][0].topic]
+                to.add(decoders[message.channel_id](message.data), message.log_time)
     warnings = (f"the file breaks off after {len(collector.rows)} messages of {chosen}; later ones are lost",) if broken else ()
-    return collector.table("mcap", warnings)
+    return replace(collector.table("mcap", warnings), beside=tables_of(list(others.values()), "mcap"))
 
 
 def _scan(path: Path, most: float | None) -> tuple[list[Any], dict[int, tuple[Any, Any]], bool]:

@@ -32,6 +32,7 @@ class ReadOptions:
         episode: of a LeRobot dataset; may be left out when there is only one.
         most_unpacked: GiB that a packed file (gz, NPZ, Parquet, MCAP) may unpack to; see `guard.Unpacked` for the usual limits.
         keys: symbol -> feature of a LeRobot dataset, such as {"tau": "observation.load"}.
+        surroundings: of ROS, also topics that say how the base moves and what acts on the robot; by default where the base floats.
     """
 
     columns: ColumnMap | Sequence[str] | None = None
@@ -45,6 +46,7 @@ class ReadOptions:
     episode: int | None = None
     keys: Mapping[str, str] | None = None
     most_unpacked: float | None = None
+    surroundings: bool | None = None
 
     def __post_init__(self) -> None:
         if self.stamps not in ("header", "receive"):
@@ -90,4 +92,5 @@ class ReadOptions:
             topic=stated(self.topic, "topic"),
             episode=stated(self.episode, "episode"),
             keys=stated(self.keys, "features"),
+            surroundings=stated(self.surroundings, "surroundings", robot.floating),
         )

@@ -46,6 +46,8 @@ class Table:
         truth: exact signals saved with a simulated log.
         start: seconds since 1970 that the reader took off the clock.
         words: columns that hold something else than numbers, with the error for whoever needs them.
+        part: what of the file it is, where that holds several, such as a topic.
+        beside: what the same recording holds on clocks of its own, such as topics with the motion of a base.
     """
 
     path: Path
@@ -59,6 +61,13 @@ class Table:
     truth: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     start: float | None = None
     words: Mapping[str, FileError] = field(default_factory=dict)
+    part: str = ""
+    beside: tuple[Table, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For sentences that tell tables apart."""
+        return self.part or self.path.name
 
     @property
     def rows(self) -> int:

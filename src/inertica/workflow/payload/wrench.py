@@ -82,7 +82,10 @@ def payload_by_wrench(
     say = progress or (lambda _: None)
     description = described(robot)
     at = flange(description, frame)
-    records = [without_torque(read_one(log, description, "q")) for log in logs]
+    with_sensor = replace(
+        description, log={**description.log, "surroundings": True}
+    )  # bags hold the sensor on a topic of its own
+    records = [without_torque(read_one(log, with_sensor, "q")) for log in logs]
     say("rows of the sensor")
     if at_rest:
         rows = [rows_at_rest(description.robot, at.body, log, at.name) for log in records]
