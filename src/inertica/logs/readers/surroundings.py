@@ -77,13 +77,13 @@ class FieldCollector:
     def table(self, form: str, without_orientation: bool = False) -> Table:
         """The columns and the clock `stamp_ns`."""
         word, fields = KINDS[self.kind]
-        said = word in tokens(self.topic) or all(word in path for path in fields)
-        start = (self.topic,) if said else (self.topic, word)
+        named = word in tokens(self.topic) or all(word in path for path in fields)
+        start = (self.topic,) if named else (self.topic, word)
         names = ["/".join((*start, *path, part)) for path, parts in fields.items() for part in parts]
-        stamped = self.stamps != "receive" and any(own for own, _ in self.clock)
+        stamped = self.stamps != "receive" and any(sent for sent, _ in self.clock)
         values = np.array(self.rows, float).reshape(-1, len(names))
         columns: dict[str, Values] = {
-            "stamp_ns": np.array([own if stamped else received for own, received in self.clock], np.int64)
+            "stamp_ns": np.array([sent if stamped else received for sent, received in self.clock], np.int64)
         }
         left_out = self.kind == "Imu" and (without_orientation or not self.oriented)
         for name, column in zip(names, values.T, strict=True):
