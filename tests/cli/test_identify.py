@@ -60,6 +60,13 @@ def test_the_first_line_is_what_was_gained(capsys):
     out = " ".join(capsys.readouterr().out.split())
     first = re.match(r"The model you came with leaves ([\d.]+) %, the identified one ([\d.]+) %", out)
     assert first and re.search(rf"run2\.csv raw {first[2]} ", out) and re.search(rf"model that came in raw {first[1]} ", out)
+    for words in (
+        "XX moment of inertia about x",
+        "MX first moment of mass along x",
+        "Ia inertia of the drive",
+        "Fv viscous friction",
+    ):
+        assert words in out  # symbols are explained where they are
 
 
 def test_everything_is_chosen_when_nothing_is_fixed(capsys):

@@ -29,7 +29,7 @@ from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, base_rows
 from inertica.report.transmission import COLUMNS, TITLE, not_testable, transmission_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
-from inertica.workflow.identify.parameter_table import Column, Entry, Kind, shown
+from inertica.workflow.identify.parameter_table import Column, Entry, Kind, shown, symbol_words
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import identify
 from inertica.workflow.identify.settings import check_method
@@ -171,6 +171,7 @@ class ResultView:
         title = f"base parameters; condition number {number(result.estimate.condition, 3)}"
         yield table(title, BASE, base_rows(result), right=BASE[1:4])
         yield self._standard()
+        yield f"{symbol_words(result.entries)}\n"
         if result.transmission.joints:
             yield table(TITLE.lower(), COLUMNS, transmission_rows(result), right=COLUMNS[1:])
         if untested := not_testable(result):

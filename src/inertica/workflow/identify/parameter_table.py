@@ -5,7 +5,7 @@ A new column is one line of `COLUMNS`.  Its kind says how each of them writes a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -93,6 +93,13 @@ class Entry:
     @property
     def _inertial(self) -> bool:
         return self.parameter.kind in ("inertia", "first_moment", "mass")
+
+
+def symbol_words(entries: Iterable[Entry]) -> str:
+    """What the symbols in the names of parameters stand for, as one sentence; names are a symbol and the number of a joint."""
+    symbols = dict.fromkeys((e.parameter.name.removesuffix(str((e.parameter.joint or 0) + 1)), e.quantity) for e in entries)
+    words = "; ".join(f"{symbol} {quantity}" for symbol, quantity in symbols)
+    return f"a number behind a symbol is that of the joint, the origin that of the link frame: {words}"
 
 
 @dataclass(frozen=True)
