@@ -9,6 +9,7 @@ import pytest
 from scipy.signal import lfilter
 
 from estimators.simulated import exact_motion, noisy, robot
+from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.evidence import Evidence, Scores
@@ -65,6 +66,41 @@ def test_evidence_of_parameters_that_are_hardly_told_apart() -> None:
     for known in (np.array([1.0, 1.5, 0.0]), np.array([0.0, 0.0, 1.0])):  # as little as the sum is moved by
         assert np.linalg.norm(rows @ known) == pytest.approx(np.linalg.norm(own @ known), rel=1e-6)
     assert z == pytest.approx(rows @ beta, rel=1e-6)
+
+
+def hardly_told_apart(share: float) -> Array:
+    """R of 200 rows whose first two columns differ by this share; their sum is known well, their difference is not."""
+    W = np.random.default_rng(5).normal(size=(200, 3))
+    W[:, 1] = W[:, 0] + share * W[:, 1]
+    return np.linalg.qr(W)[1]
+
+
+def test_evidence_with_changes_says_what_its_covariance_does() -> None:
+    R, beta, rng = hardly_told_apart(0.1), np.array([1.0, -2.0, 0.5]), np.random.default_rng(8)
+    scores = Scores(4.0 * R.T @ R, 6.0 * R.T @ R)
+    evidence = Evidence(R, R @ beta, scores, widened=np.array([1.0, 1.5, 3.0]), changes=rng.normal(size=(3, 2)))
+    found, covariance = evidence.least_squares(np.zeros(3))
+    rows, z = evidence.whitened()
+    assert found == pytest.approx(beta) and np.linalg.solve(rows, z) == pytest.approx(beta)
+    assert np.linalg.inv(rows.T @ rows) == pytest.approx(covariance, rel=1e-9)
+
+
+def test_a_change_leaves_alone_what_is_known_of_parameters_that_are_hardly_told_apart() -> None:
+    """A change of their difference does nothing to their sum; factors on their standard deviations do."""
+    R, total = hardly_told_apart(1e-4), np.array([1.0, 1.0, 0.0])
+    plain = Evidence(R, R @ np.array([1.0, -2.0, 0.5]))
+    std = np.sqrt(np.diag(plain.least_squares(np.zeros(3))[1]))
+    change = 3.0 * std[0] * np.array([[1.0], [-1.0], [0.0]])
+    wider = np.sqrt(std**2 + change[:, 0] ** 2) / std
+    assert wider[0] != pytest.approx(wider[1], rel=1e-6)
+
+    def of_sum(evidence: Evidence) -> float:
+        rows, _ = evidence.whitened()
+        return float(np.linalg.norm(np.linalg.solve(rows.T, total)))
+
+    added, multiplied = replace(plain, changes=change), replace(plain, widened=wider)
+    assert of_sum(added) == pytest.approx(of_sum(plain), rel=1e-3)
+    assert of_sum(multiplied) > 2.0 * of_sum(plain)
 
 
 @pytest.mark.parametrize("name", ["pc-ols", "pc-wls", "pc-irls"])

@@ -169,6 +169,8 @@ class Evidence:
         strategy: what put constraints and prior beside it.
         rest: residual norm that no beta explains, which says how large the noise of a row is.
         widened: (b,) factors on the standard deviations of the least-squares solution, where those by the scores are too small.
+        changes: (b, m) changes of that solution which are independent of each other and of the noise, each of one standard deviation.
+            Unlike factors they leave alone what is known well of parameters that are hardly told apart.
     """
 
     R: Array
@@ -177,6 +179,7 @@ class Evidence:
     strategy: Strategy | None = None
     rest: float = 0.0
     widened: Array | None = None
+    changes: Array | None = None
 
     def least_squares(self, elsewhere: Array) -> tuple[Array, Array]:
         """(b,) solution without constraints and prior, and its covariance (b, b).
@@ -195,15 +198,17 @@ class Evidence:
 
     def _covariance(self, half: Array) -> Array:
         covariance = half @ half.T if self.scores is None else self.scores.through(half @ half.T)
-        return covariance if self.widened is None else self.widened[:, None] * covariance * self.widened
+        covariance = covariance if self.widened is None else self.widened[:, None] * covariance * self.widened
+        return covariance if self.changes is None else covariance + self.changes @ self.changes.T
 
     def whitened(self) -> tuple[Array, Array]:
         """R and z of a problem that says the same with rows of unit variance, independent of each other.
 
         With the singular value decomposition U s V' of R (columns scaled) and H = V / s, the errors of c = U'z on the resolved
         directions have a covariance L L' = H'S H, S that of the scores; then L^-1 U'R beta = L^-1 c.  Directions the data do not
-        resolve have no row.  Factors F on standard deviations of beta divide it: L^-1 U'R F^-1 beta.  A covariance of beta itself is
-        never formed: where parameters are hardly told apart, what is known well is a small difference of its huge entries.
+        resolve have no row.  Factors F on standard deviations of beta divide it: L^-1 U'R F^-1 beta; changes D add to L L' what they
+        are there, U'R F^-1 D times its transpose.  A covariance of beta itself is never formed: where parameters are hardly told
+        apart, what is known well is a small difference of its huge entries.
         """
         with one_thread():
             svd = ScaledSvd.of(self.R)
@@ -213,13 +218,20 @@ class Evidence:
             if self.scores is not None:
                 factor = factor * self.scores.mapped(half @ half.T).raised
                 L = _root(half.T @ self.scores.stationary @ half)
-            if self.scores is not None or self.widened is not None:
+            if self.scores is not None or self.widened is not None or self.changes is not None:
                 divided = rows @ (half / factor[:, None])  # U'R F^-1 on the resolved directions
+                if self.changes is not None:
+                    L = _lower(L, divided @ (rows @ self.changes))
                 rows, c = (solve_triangular(L, divided @ x, lower=True) for x in (rows, c))
         b = len(self.z)
         R, z = np.zeros((b, b)), np.zeros(b)
         R[: len(c)], z[: len(c)] = rows, c
         return R, z
+
+
+def _lower(L: Array, more: Array) -> Array:
+    """Lower triangular root of L L' + more more', which is not formed."""
+    return np.asarray(np.linalg.qr(np.vstack([L.T, more.T]), mode="r").T)
 
 
 def _root(S: Array) -> Array:

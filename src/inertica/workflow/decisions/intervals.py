@@ -22,6 +22,10 @@ neighbouring cut-offs make, since either could as well have been chosen, and wha
 of one that was taken out, all of one that is not clear enough to be.  In either case it holds what other models do that the data tell
 hardly apart, when they are given.
 
+What comes of blocks multiplies standard deviations; every other part is a change d of all parameters at once and adds d d' to the
+covariance.  A factor on every standard deviation would be wrong where parameters are hardly told apart: what is known well of them
+then is a sum in which the factors differ, and constraints or a prior would be held against another sum.
+
 All of this acts on what the data alone say.  A method that keeps constraints or a prior is solved again with the corrected data, so
 that its links remain possible ones.
 """
@@ -129,23 +133,23 @@ def stated_uncertainty(
         in_part: replicas and neighbours are those of a part of the data; what its noise hides of a bias then counts as uncertain.
     """
     by_data = DataFit.by(estimate)
-    noise = np.where(by_data.std > 0.0, by_data.std, np.inf)  # no torque depends on it, so that nothing can widen it
+    seen = by_data.std > 0.0
+    noise = np.where(seen, by_data.std, np.inf)  # no torque depends on it, so that nothing can widen it
     blocks = _by_blocks(estimate, problem, estimator, by_data)
     variance = by_data.std**2 * widened_by_blocks(by_data.std**2, blocks, BLOCKS - 1)
     correction = np.zeros(len(noise))
+    changes = [*_independent(neighbours, by_data.beta), *_one_of(estimate.beta, alternatives)]
+    changes += [other - by_data.beta for other in delayed]
     if replicated is not None and replicated.runs:
-        correction, extra = _bias(estimate, noise, replicated, in_part)
-        variance = variance + extra
-    if len(neighbours):
-        variance = variance + np.mean((np.asarray(neighbours, float) - by_data.beta) ** 2, axis=0)
-    variance = variance + _largest_change(estimate.beta, alternatives) ** 2
-    for other in delayed:  # independent of each other
-        variance = variance + (other - by_data.beta) ** 2
-    widened = np.maximum(np.sqrt(variance) / noise, 1.0)
-    solved, failed = _corrected(_widened(estimate, by_data, widened), problem, correction)
+        correction, scatter, doubt = _bias(estimate, noise, replicated, in_part)
+        variance = variance + scatter
+        changes.append(doubt)
+    factor = np.maximum(np.sqrt(variance) / noise, 1.0)
+    solved, failed = _corrected(_widened(estimate, by_data, factor, _columns(changes, seen)), problem, correction)
     if failed:  # the correction is then part of the uncertainty
-        widened = np.sqrt(widened**2 + (correction / noise) ** 2)
-        solved, correction = _widened(estimate, by_data, widened), np.zeros(len(noise))
+        changes.append(correction)
+        solved, correction = _widened(estimate, by_data, factor, _columns(changes, seen)), np.zeros(len(noise))
+    widened = np.hypot(factor, np.linalg.norm(_columns(changes, seen), axis=1) / noise)
     known = np.isfinite(estimate.std)
     return Uncertainty(
         solved, correction, widened,
@@ -224,8 +228,8 @@ def widened_by_blocks(noise: Array, blocks: Array, freedom: int) -> Array:
     return np.where(ratio > max(significant(freedom), common), by_few * ratio, common)
 
 
-def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool) -> tuple[Array, Array]:
-    """Correction (b,), and what it adds to the variances (b,).
+def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool) -> tuple[Array, Array, Array]:
+    """Correction (b,), what the scatter of repetitions adds to the variances (b,), and how far the correction is distrusted (b,).
 
     Repetitions of a part scatter more than the whole fit, so that they may hide a bias which is not small against its noise.
     """
@@ -237,24 +241,38 @@ def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool)
     se = kappa * np.where(np.isfinite(noise), noise, 0.0) / np.sqrt(len(replicated_beta))
     share = np.where(known, np.maximum(0.0, 1.0 - se**2 / np.maximum(m**2, 1e-300)), 0.0)
     unsure = np.where(known, 1.0, 0.0) if in_part else share
-    return -share * m, unsure * se**2 + (DISTRUSTED * share * m) ** 2
+    return -share * m, unsure * se**2, DISTRUSTED * share * m
 
 
-def _largest_change(beta: Array, others: Sequence[Array]) -> Array:
-    """(b,) largest distance of any of the others; zero where none has a value."""
+def _independent(others: Sequence[Array], beta: Array) -> list[Array]:
+    """(b,) each, changes by which the mean of their squares counts; either of the others could as well have been chosen."""
+    return [(np.asarray(other, float) - beta) / np.sqrt(len(others)) for other in others]
+
+
+def _one_of(beta: Array, others: Sequence[Array]) -> list[Array]:
+    """(b,) each, changes to models of which one may be right: what each does, together no more than the largest of each parameter."""
     if not len(others):
-        return np.zeros(len(beta))
-    change = np.abs(np.asarray(others, float) - beta)
-    return np.asarray(np.max(np.where(np.isfinite(change), change, 0.0), axis=0))
+        return []
+    distance = np.asarray(others, float) - beta
+    distance = np.where(np.isfinite(distance), distance, 0.0)
+    together = np.linalg.norm(distance, axis=0)
+    share = np.divide(np.max(np.abs(distance), axis=0), together, out=np.zeros(len(beta)), where=together > 0.0)
+    return list(share * distance)
 
 
-def _widened(estimate: Estimate, by_data: DataFit, factor: Array) -> Estimate:
-    """Covariance of what the data say, standard deviations multiplied, correlations kept; in the evidence, too."""
-    covariance = factor[:, None] * by_data.covariance * factor
+def _columns(changes: Sequence[Array], seen: NDArray[np.bool_]) -> Array:
+    """(b, m) changes of what torques depend on."""
+    return np.column_stack([np.where(seen, change, 0.0) for change in changes]) if changes else np.zeros((len(seen), 0))
+
+
+def _widened(estimate: Estimate, by_data: DataFit, factor: Array, changes: Array) -> Estimate:
+    """Covariance of what the data say, standard deviations multiplied and changes added; in the evidence, too."""
+    covariance = factor[:, None] * by_data.covariance * factor + changes @ changes.T
     evidence = estimate.evidence
     if evidence is not None and evidence.strategy is not None:
-        evidence = replace(evidence, widened=factor)
-    diagnostics = None if estimate.diagnostics is None else replace(estimate.diagnostics, widened=factor)
+        evidence = replace(evidence, widened=factor, changes=changes)
+    ratio = np.sqrt(np.divide(np.diag(covariance), by_data.std**2, out=np.ones(len(factor)), where=by_data.std > 0.0))
+    diagnostics = None if estimate.diagnostics is None else replace(estimate.diagnostics, widened=ratio)
     return replace(estimate, covariance=covariance, evidence=evidence, diagnostics=diagnostics)
 
 
