@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import pair
 from inertica.dynamics.engine import Engine
 from inertica.errors import FileError
+from inertica.logs.breaks import recordings
 from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -100,6 +102,28 @@ def test_a_robot_of_another_size_and_clock_gets_the_same(scale: Scale) -> None:
     (before, said), (after, again) = chosen_for(one, log), chosen_for(other, scale.log(log, one.robot))
     assert np.multiply(after.widths, scale.time) == pytest.approx(np.array(before.widths), rel=1e-6) and before.rounded == (0, 1)
     assert again.value == said.value and again.score == pytest.approx(said.score, rel=1e-6)
+
+
+def test_a_log_in_three_files_is_one_recording() -> None:
+    """Files of a recorder that begins a new one now and then: the same joints are rounded by the same widths."""
+    own = robot()
+    log = log_of(own, 1, rounded=True)
+    ends = [0, 1200, 2600, len(log.t)]
+    files = [
+        Log.from_arrays(log.t[a:b], {"q": log.q[a:b], "tau": log.need("tau")[a:b]}, own.robot.joint_names)
+        for a, b in pairwise(ends)
+    ]
+    (whole, _), (parts, _) = chosen_for(own, log), chosen_for(own, *files)
+    assert parts.rounded == whole.rounded == (0, 1)
+    assert parts.widths == pytest.approx(whole.widths, rel=0.05)
+
+
+def test_logs_that_go_on_with_each_other() -> None:
+    """A pause as long as one that is filled within a log goes on; a clock that begins anew does not."""
+    t = np.arange(0.0, 2.0, 0.01)
+    later, much_later = t + 2.5, t + 10.0
+    assert recordings([t, t + 2.0, later + 2.0, much_later]).tolist() == [0, 0, 0, 1]
+    assert recordings([t, t]).tolist() == [0, 1] and recordings([t]).tolist() == [0]
 
 
 def test_friction_that_the_card_states_as_smooth_is_not_looked_at() -> None:

@@ -7,9 +7,12 @@ break lasts as long as the longest gap that is filled; stamps, slices and messag
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.arrays import Array
 
@@ -25,6 +28,18 @@ def regular_intervals(t: Array) -> Array:
     """Intervals of a clock without its gaps."""
     steps = np.diff(t)
     return np.asarray(steps[steps <= REGULAR * np.median(steps)])
+
+
+def recordings(clocks: Sequence[Array]) -> NDArray[np.intp]:
+    """(k,) number of the recording that each of some logs belongs to: one that begins where the log before it ends goes on with it.
+
+    Files of a recorder that begins a new one every minute are one motion; where one stops and the next begins is no event of it.
+
+    Args:
+        clocks: (N,) each, stamps in s.
+    """
+    goes_on = [0.0 < b[0] - a[-1] <= LONGEST * np.median(np.diff(a)) for a, b in pairwise(clocks)]
+    return np.cumsum([0, *(not x for x in goes_on)])
 
 
 @dataclass(frozen=True, eq=False)

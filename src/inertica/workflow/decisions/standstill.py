@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from inertica.arrays import Array, Mask
 from inertica.dynamics.engine import Engine
 from inertica.guard import ShortAndLong, compare
+from inertica.logs.breaks import recordings
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.periods import part_labels
 from inertica.robot.layout import Layout, Parameters
@@ -44,8 +45,8 @@ class RoundingErrors:
     """Squared errors of predictions with friction held and rounded.
 
     Args:
-        errors: (motions, blocks, 1 + widths, n) of raw torque, held friction first.
-        sizes: (motions, blocks, n) squares of that torque.
+        errors: (recordings, blocks, 1 + widths, n) of raw torque, held friction first; logs that go on with each other are one.
+        sizes: (recordings, blocks, n) squares of that torque.
         speeds: (n,) largest speed of every joint.
         jumps: (n,) whether the friction of a joint jumps with its own velocity alone; others are held throughout.
     """
@@ -74,19 +75,21 @@ class RoundingErrors:
         speeds = np.max([np.abs(m.dq[u]).max(axis=0, initial=0.0) for m, u in zip(motions, use, strict=True)], axis=0)
         step = max(-(-sum(np.count_nonzero(u) for u in use) // SAMPLES), 1)
         alone, jumps = ~coupled(parameters.layout), np.zeros(len(speeds), bool)
-        errors = np.zeros((len(motions), BLOCKS, 1 + len(WIDTHS), len(speeds)))
-        sizes = np.zeros((len(motions), BLOCKS, len(speeds)))
+        recording = recordings([m.log.t for m in motions])
+        blocks = _blocks(motions, recording)
+        errors = np.zeros((recording[-1] + 1, BLOCKS, 1 + len(WIDTHS), len(speeds)))
+        sizes = np.zeros((recording[-1] + 1, BLOCKS, len(speeds)))
 
         def dynamics(q: Array, dq: Array, ddq: Array) -> Array:
             return np.asarray(engine.inverse_dynamics(q, dq, ddq, parameters))
 
-        for k, (m, used) in enumerate(zip(motions, use, strict=True)):
+        for k, m, used, block in zip(recording, motions, use, blocks, strict=True):
             if not len(at := np.flatnonzero(used)[::step]):
                 continue
             q, dq, ddq, tau = m.q[at], m.dq[at], m.ddq[at], m.tau_raw[at]
             held, sharp = dynamics(q, held_direction(m)[at], ddq), dynamics(q, dq, ddq)
             jump = friction_jump(dynamics, q, dq, ddq, speeds)
-            part = part_labels(len(m), BLOCKS, m.period)[at]
+            part = block[at]
             predicted = [held] + [sharp + jump * rounding(dq, np.maximum(w * speeds, 1e-300)) for w in WIDTHS]
             rounds = alone & (np.abs(jump).max(axis=0) > NO_JUMP * np.abs(sharp).max(axis=0))
             jumps |= rounds
@@ -106,12 +109,24 @@ class RoundingErrors:
         return Standstill(tuple(widths)) if np.any(chosen) else HELD
 
 
+def _blocks(motions: Sequence[Motion], recording: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """(N,) per motion, the block of its recording that each sample belongs to."""
+    out: list[NDArray[np.intp]] = []
+    for k in range(recording[-1] + 1):
+        several = [m for m, r in zip(motions, recording, strict=True) if r == k]
+        lengths = [len(m) for m in several]
+        labels = part_labels(sum(lengths), BLOCKS, several[0].period if len(several) == 1 else None)
+        out += np.split(labels, np.cumsum(lengths)[:-1])
+    return out
+
+
 def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine: Engine) -> tuple[Standstill, Choice | None]:
     """Rounded friction for the joints whose raw torque left out it predicts better; no choice where no friction jumps.
 
-    Blocks, thirds of every motion, and whole motions where there are several are left out in turn: the width of each is chosen on
-    all others.  The parameters are those of the fit to all of the data; leaving a block out hardly changes them, and both sides of
-    the comparison have the same.  A joint's friction is rounded where that pays (`ShortAndLong`) and whole motions are no worse.
+    Blocks, thirds of every recording, and whole recordings where there are several (logs that go on with each other are one) are left
+    out in turn: the width of each is chosen on all others.  The parameters are those of the fit to all of the data; leaving a block
+    out hardly changes them, and both sides of the comparison have the same.  A joint's friction is rounded where that pays
+    (`ShortAndLong`) and whole recordings are no worse.
 
     Args:
         parameters: of predictions.
@@ -129,7 +144,7 @@ def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine:
         for j in range(len(data.speeds))
     ]
     pays = np.array([each.pays for each in both])
-    if len(motions) > 1:
+    if len(data.errors) > 1:
         whole = data.errors.sum(axis=1)
         pays &= _left_out(whole).sum(axis=0) <= whole[:, 0].sum(axis=0)
     chosen = np.where(pays, data.best, 0)
