@@ -98,6 +98,16 @@ def test_a_joint_without_load_is_named_and_does_not_forbid_good():
     assert judged((0.5, 0.7), (10.0, 1.0), load=(10.0, 1.0)).level == DOUBTFUL
 
 
+def test_a_joint_without_recorded_torque_is_named():
+    """Half of a robot that is predicted well says nothing of the other half."""
+    result = result_with((0.5, 0.05), (10.0, 1.0))
+    half = replace(result.residuals["run2.csv"], raw=Relative((0.05, float("nan")), 0.05))
+    words = verdict_words(replace(result, residuals={**result.residuals, "run2.csv": half}))
+    assert words.headline == "Predicts torque well, but for joint 2"
+    assert "No torque of joint 2 was recorded" in words.sentence
+    assert "recorded:" not in verdict_words(result).sentence
+
+
 def test_load_is_what_friction_and_noise_leave_of_the_torque():
     rng = np.random.default_rng(3)
     friction, noise = np.sign(rng.normal(size=(20000, 2))), 0.2 * rng.normal(size=(20000, 2))

@@ -87,19 +87,35 @@ def verdict_words(result: Result, judged: Verdict | None = None) -> VerdictWords
     quality = f"On {where}, the predicted torque misses the torque as recorded by {percent(judged.residual)}."
     details = [
         *_fitted(result, judged), *_missed(judged.reasons, What.JOINT), *_reasons(result, serious),
-        *_missed(judged.reasons, What.LIGHT_JOINT), _possible(result),
+        *_missed(judged.reasons, What.LIGHT_JOINT), _not_recorded(result, judged.data_set), _possible(result),
     ]  # fmt: skip
     distinct = tuple(dict.fromkeys(sentence for sentence in details if sentence))
     if not serious:
-        return VerdictWords(first_line(result), _praise(judged), quality, distinct, _next_of_good(result, judged.data_set))
+        praise = _praise(judged, _without_torque(result, judged.data_set))
+        return VerdictWords(first_line(result), praise, quality, distinct, _next_of_good(result, judged.data_set))
     headline, then = HEADLINES[serious[0].what], _next(result, serious[0], judged)
     return VerdictWords(first_line(result), headline, quality, distinct, then, card_lines(result, serious))
 
 
-def _praise(judged: Verdict) -> str:
-    """The headline of a good result, with the joints that it does not hold for."""
-    joints = [j - 1 for reason in judged.reasons for j in reason.joints]
+def _praise(judged: Verdict, unknown: list[int]) -> str:
+    """The headline of a good result, with the joints that it does not hold for; of some nothing is known."""
+    joints = [j - 1 for reason in judged.reasons for j in reason.joints] + unknown
     return "Predicts torque well" + (f", but for {joint_list(joints)}" if joints else "")
+
+
+def _without_torque(result: Result, data_set: str) -> list[int]:
+    """0-based joints of which a data set has no torque."""
+    return np.flatnonzero(np.isnan(result.residuals[data_set].raw.per_joint)).tolist()
+
+
+def _not_recorded(result: Result, data_set: str) -> str:
+    """The sentence on joints of which there is no torque."""
+    joints = _without_torque(result, data_set)
+    if not joints:
+        return ""
+    return (
+        f"No torque of {joint_list(joints)} was recorded: nothing here says how well it is predicted, nor what friction it has."
+    )
 
 
 def verdict_document(result: Result) -> dict[str, object]:
