@@ -231,7 +231,7 @@ class Evidence:
 
 def _lower(L: Array, more: Array) -> Array:
     """Lower triangular root of L L' + more more', which is not formed."""
-    return np.asarray(np.linalg.qr(np.vstack([L.T, more.T]), mode="r").T)
+    return np.asarray(np.linalg.qr(np.vstack([L.T, more.T]), mode="r")).T
 
 
 def _root(S: Array) -> Array:
