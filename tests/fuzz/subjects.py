@@ -38,6 +38,7 @@ from inertica.workflow.actuators.job import actuators
 from inertica.workflow.actuators.result import ActuatorsResult
 from inertica.workflow.export.model import parameters_csv
 from inertica.workflow.identify.result import Result
+from robot.test_sdf import ARM
 
 # --- logs --------------------------------------------------------------------------------------------------------------------
 
@@ -184,6 +185,36 @@ loop: {law: servo, p: [0.004, 0.004], d: [0.0001, 0.0001], counts: 4096, voltage
 def _make_servo(folder: Path) -> None:
     (folder / "card.yaml").write_text(SERVO)
     (folder / "pair.urdf").write_text(pair.URDF)
+
+
+FLOATING = """\
+model: pair.urdf
+base: floating
+contacts: [base]
+friction: [viscous, coulomb]
+columns: {base_pos_x: mx}
+"""
+
+
+def _make_floating(folder: Path) -> None:
+    """A robot that is carried, with place, orientation and turning of its base and the force on it."""
+    (folder / "card.yaml").write_text(FLOATING)
+    (folder / "pair.urdf").write_text(pair.URDF)
+    t, x = logfiles.motion(2, 60)
+    turn = 0.3 * np.sin(t)  # about z
+    base = {
+        "mx": np.cos(t), "base_pos_y": np.sin(t), "base_pos_z": 1.0 + 0.1 * t, "base_quat_w": np.cos(turn / 2.0),
+        "base_quat_x": 0.0 * t, "base_quat_y": 0.0 * t, "base_quat_z": np.sin(turn / 2.0), "base_ang_vel_x": 0.0 * t,
+        "base_ang_vel_y": 0.0 * t, "base_ang_vel_z": 0.3 * np.cos(t),
+    } | {f"wrench_base_{part}": np.cos(k * t) for k, part in enumerate(("fx", "fy", "fz", "tx", "ty", "tz"))}  # fmt: skip
+    joints = {f"{symbol}{j + 1}": x[symbol][:, j] for symbol in ("q", "tau") for j in range(2)}
+    columns = {"t": t, **joints, **base}
+    np.savetxt(folder / "a.csv", np.column_stack(list(columns.values())), "%.7g", ",", header=",".join(columns), comments="")
+
+
+def _read_floating(folder: Path) -> Sequence[str]:
+    description = load(folder / "card.yaml")
+    return [*description.notes, *read_log(folder / "a.csv", description).warnings]
 
 
 MANIFEST = """\
@@ -405,6 +436,8 @@ SUBJECTS = {
         Subject("motion-folder", _make_motion, _log("a")),
         Subject("urdf", _text("arm.urdf", pair.URDF), _robot("arm.urdf")),
         Subject("mjcf", _text("arm.xml", MJCF), _robot("arm.xml")),
+        Subject("sdf", _text("arm.sdf", ARM), _robot("arm.sdf")),
+        Subject("floating", _make_floating, _read_floating),
         Subject("dh", _text("arm.yaml", DH), _robot("arm.yaml")),
         Subject("card", _make_card, _robot("card.yaml"), cost=4.0),
         Subject("meshes", _make_meshes, _read_meshes),

@@ -177,6 +177,16 @@ def test_a_column_may_be_named_in_the_card(tmp_path: Path) -> None:
     np.testing.assert_allclose(read(tmp_path).need("q")[:, 15:], angles, atol=1e-9)
 
 
+def test_a_card_names_one_part_and_the_others_are_known_by_their_names(tmp_path: Path) -> None:
+    _, place, angles, _, _ = motion()
+    y, z = place[:, 1], place[:, 2]
+    columns = {"mx": place[:, 0], "base_pos_x": 0.0 * y, "base_pos_y": y, "base_pos_z": z}
+    write(tmp_path, columns | named("base_quat_", quaternions(angles), "wxyz"))
+    card = tmp_path / "card.yaml"
+    card.write_text(card.read_text() + "columns: {base_pos_x: mx}\n")
+    np.testing.assert_allclose(read(tmp_path).need("q")[:, 12:15], place, atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(1, 20, 3))
 def test_forces_on_links_are_felt_as_pinocchio_says(seed: int) -> None:
     """J' of a wrench on a link, at general coordinates of the base."""

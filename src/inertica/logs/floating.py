@@ -109,9 +109,9 @@ def base_columns(table: Table, stated: Mapping[str, str]) -> dict[str, dict[str,
             raise FileError(table.path, f"the column '{column}' that the card names for {symbol} is not there: {table.shown()}")
         name, _, axis = symbol.rpartition("_")
         out.setdefault(name, {})[axis] = column
-    taken = set(out)
+    taken = {(name, axis) for name, axes in out.items() for axis in axes}
     for text in table.columns:
-        if (match := base_symbol(text)) is None or match[0] in taken:
+        if (match := base_symbol(text)) is None or match in taken:
             continue
         symbol, axis = match
         if axis in (names := out.setdefault(symbol, {})):
