@@ -7,6 +7,7 @@ import pytest
 
 import inertica as ia
 from inertica.estimators.options import with_options
+from inertica.physical import logdet
 from inertica.physical.cone import Program
 from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
@@ -22,6 +23,8 @@ from inertica.physical.priors import (
     chosen_strength,
     metric_notes,
     metric_point,
+    near_prior,
+    second_order,
 )
 from inertica.physical.scales import Reference
 from inertica.robot import inertia
@@ -183,6 +186,31 @@ def test_newton_finds_a_stationary_point_inside(prior, seed: int) -> None:
         assert slope * S @ step < 1e-7 * found.objective
     worse = [program.chi((found.chi / S)[program.free] + 1e-3 * d) for d in np.random.default_rng(seed).normal(size=(20, len(S)))]
     assert min(problem.fit.squares(c) + penalty.value(c) for c in worse) > found.objective
+
+
+@pytest.mark.parametrize("strength", [0.3, 30.0])
+def test_near_the_prior_it_is_a_matter_of_least_squares(strength: float) -> None:
+    problem = case("scara4", 0.2, 3)
+    penalty = Entropic(strength).penalty(problem.reference, problem.fit)
+    quadratic = second_order(penalty, penalty.origin)
+    rows = np.vstack([problem.fit.A, quadratic.W]) * problem.reference.scale
+    right = np.concatenate([problem.fit.z, quadratic.W @ quadratic.centre])
+    expected = problem.reference.scale * np.linalg.lstsq(rows, right, rcond=None)[0]
+    found = near_prior(problem.reference, problem.fit, penalty)
+    assert np.abs(problem.fit.A @ (found - expected)).max() < 1e-9 * np.abs(problem.fit.z).max()
+    assert np.abs((found - expected) / problem.reference.scale).max() < 1e-6
+
+
+@pytest.mark.parametrize("statements", [(), (TotalMass(20.0, 20.0),)], ids=["bodies", "with-an-equation"])
+def test_large_robots_are_fitted_alike(statements: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their second derivatives are computed as sparse matrices."""
+    problem, found = case("scara4", 0.5, 2), []
+    program = Program(problem.reference, (*PHYSICAL, *statements))
+    for large in (False, True):
+        monkeypatch.setattr(logdet, "is_large", lambda robot, large=large: large)
+        found.append(newton_solve(program, problem.fit, Entropic(0.3).penalty(problem.reference, problem.fit)))
+    assert found[0].chi / problem.reference.scale == pytest.approx(found[1].chi / problem.reference.scale, abs=1e-9)
+    assert found[0].iterations == found[1].iterations
 
 
 def test_constraints_of_the_entropic_fit_are_kept_when_they_bind() -> None:

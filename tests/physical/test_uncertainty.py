@@ -9,6 +9,7 @@ import pytest
 from scipy.special import lambertw
 from scipy.stats import binom, chi2
 
+from inertica.physical import cuts
 from inertica.physical.active import response
 from inertica.physical.cone import Metric, Program
 from inertica.physical.constraints import MARGIN, PHYSICAL, MassBounds
@@ -49,6 +50,22 @@ def test_the_boundary_makes_them_one_sided_and_never_wider() -> None:
     signed = [k for k, p in enumerate(problem.description.layout.parameters) if p.lower == 0.0]
     assert (found.lower[signed] >= 0.0).all()
     assert ((found.lower <= outcome.chi) & (outcome.chi <= found.upper)).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_large_robots_have_intervals_that_hold_those_of_all_constraints(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each end is cut by the constraints on its own parameter alone: never shorter than true, and cut where its own body says so."""
+    problem, found = case("scara4", 0.5, seed), []
+    program, penalty = Program(problem.reference), Euclidean(10.0).penalty(problem.reference, problem.fit)
+    chi = program.solve(problem.fit, penalty).chi
+    for large in (False, True):
+        monkeypatch.setattr(cuts, "is_large", lambda robot, large=large: large)
+        found.append(profile_intervals(program, problem.fit, penalty, chi))
+    whole, own = found
+    slack = 1e-2 * whole.free_std
+    assert (own.lower <= whole.lower + slack).all() and (own.upper >= whole.upper - slack).all()
+    free = np.array(Metric.of(program, problem.fit, penalty).x * program.scale)
+    assert ((own.lower > free - 1.95 * own.free_std) | (own.upper < free + 1.95 * own.free_std)).any()
 
 
 def test_a_true_zero_has_an_interval_that_starts_there() -> None:

@@ -68,6 +68,11 @@ class Hypothesis:
         """Joints whose positions it takes for ones in another unit."""
         return tuple(j for j, factor in enumerate(self.turn or ()) if abs(factor) != 1.0)
 
+    @property
+    def of_torques(self) -> bool:
+        """Whether the motion is as recorded, and gravity as the model has it."""
+        return self.columns is None and self.turn is None and self.zero is None and self.gravity is None
+
     def position(self, q: Array) -> Array:
         """Positions (N, n) as they would be without the fault."""
         out = self.velocity(q)

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from inertica.arrays import Array, Mask
 from inertica.checks import ranges
@@ -33,8 +34,35 @@ from inertica.robot.loops import complete, spread
 from inertica.robot.natural import longest_link
 from inertica.robot.plain import plain_friction
 
-Observation = tuple[list[int], Array]
-"""The parameters one joint feels, and its regressor (M, k)."""
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Regressor of one joint: columns from the first that is not zero to the last.
+
+    Args:
+        columns: numbers of their parameters.
+        X: (M, k).
+    """
+
+    columns: slice
+    X: Array
+
+    @classmethod
+    def of(cls, columns: Sequence[int], X: Array) -> Observation:
+        first, last = min(columns, default=0), max(columns, default=-1)
+        out = np.zeros((len(X), last + 1 - first))
+        out[:, np.asarray(columns, np.intp) - first] = X
+        return cls(slice(first, last + 1), out)
+
+    @cached_property
+    def products(self) -> Array:
+        """(k, k) X'X."""
+        return np.asarray(self.X.T @ self.X)
+
+    def torque(self, chi: Array) -> Array:
+        """(M,) of parameters."""
+        return np.asarray(self.X @ chi[self.columns])
+
 
 FLOOR = 0.03
 """Relative residual below which a joint counts as explained."""
@@ -91,6 +119,10 @@ class ThinnedLog:
             rows, m = o.rows[o.use], o.motion
             parts.append((m.q[rows], m.dq[rows], m.ddq[rows], o.reduced(m.tau)[o.use]))
         return cls(*(np.vstack([p[k] for p in parts]) for k in range(4)))
+
+    @property
+    def motion(self) -> tuple[Array, Array, Array]:
+        return self.q, self.dq, self.ddq
 
     def under(self, h: Hypothesis) -> ThinnedLog:
         """The rows with a fault undone."""
@@ -197,7 +229,7 @@ class Judge:
         model, fitted = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
         sizes = float(np.linalg.norm(model)), float(np.linalg.norm(fitted))
         size = np.linalg.norm(rows.tau, axis=0)
-        error = rows.tau - np.column_stack([X @ fit.chi[columns] for columns, X in W])
+        error = rows.tau - np.column_stack([of_joint.torque(fit.chi) for of_joint in W])
         missed = [j for j in range(self.engine.n) if fit.residual[j] > badly and size[j] > 0.05 * size.max()]
         distance = float(np.linalg.norm(model - fitted)) / max(*sizes, 1e-300)
         return SimilarityScore(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))
@@ -205,7 +237,7 @@ class Judge:
     def _link_torque(self, W: Sequence[Observation], chi: Array) -> Array:
         """(M, n) torque of the links alone."""
         inertial = np.where(self.links, chi, 0.0)
-        return np.column_stack([X @ inertial[columns] for columns, X in W])
+        return np.column_stack([of_joint.torque(inertial) for of_joint in W])
 
     def on(self, rows: ThinnedLog) -> Judge:
         """The same model on other rows."""
@@ -216,18 +248,28 @@ class Judge:
         """The same rows and a model that says nothing about its links: what geometry alone explains."""
         return Judge(self.engine, self.prior.with_values(np.where(self.links, 0.0, self.prior.values)), self.rows)
 
+    @cached_property
+    def _recorded(self) -> list[Observation]:
+        """Of the rows as they are, which all hypotheses on torques share."""
+        return self._observed(self.rows)
+
+    def _observed(self, rows: ThinnedLog) -> list[Observation]:
+        entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
+        return [Observation.of([k for _, k in nonzero], entries[:, [e for e, _ in nonzero]]) for nonzero in self._own]
+
     def observe(self, rows: ThinnedLog, h: Hypothesis) -> list[Observation]:
         """Regressors of rows under a hypothesis that was undone in them already, joint by joint."""
+        if h.of_torques and all(x is y for x, y in zip(rows.motion, self.rows.motion, strict=True)):
+            return self._recorded
         if h.gravity is None:
-            entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
-            return [([k for _, k in nonzero], entries[:, [e for e, _ in nonzero]]) for nonzero in self._own]
+            return self._observed(rows)
         turned = replace(self.engine.layout, robot=self.engine.layout.robot.with_gravity(h.gravity))
         q, dq, ddq = (list(x.T) for x in (rows.q, rows.dq, rows.ddq))
         out = []
         for Y in Equations(turned).regressor(q, dq, ddq, list(self.prior.shapes)):
             nonzero = [k for k, y in enumerate(Y) if not (np.isscalar(y) and y == 0.0)]
             columns = [np.broadcast_to(np.asarray(Y[k], float), (len(rows.q),)) for k in nonzero]
-            out.append((nonzero, np.column_stack(columns) if nonzero else np.zeros((len(rows.q), 0))))
+            out.append(Observation.of(nonzero, np.column_stack(columns) if nonzero else np.zeros((len(rows.q), 0))))
         return out
 
     def _minimised(self, W: Sequence[Observation], tau: Array, gain: Array) -> HypothesisFit:
@@ -235,31 +277,21 @@ class Judge:
         size = np.sqrt(np.mean(tau**2, axis=0))
         live = [j for j in range(n) if size[j] > 0.0]
         spread = self._spread(W, size)
-        normal = {}
-        for j in live:
-            columns, X = W[j]
-            scaled, y = X * (spread[columns] / size[j]), (tau[:, j] - X @ mean[columns]) / size[j]
-            normal[j] = (
-                np.ix_(columns, columns),
-                columns,
-                scaled.T @ scaled / len(y),
-                scaled.T @ y / len(y),
-                float(y @ y) / len(y),
-            )
+        normal = {j: _normal(W[j], spread, tau[:, j] - W[j].torque(mean), size[j]) for j in live}
         floor = np.hypot(FLOOR, ACCURACY * self.weight * gain / np.where(size > 0.0, size, 1.0))
         bounded = np.isfinite(self.lower) & (spread > 0.0) & ~self.links
         lowest = np.where(bounded, self.lower - mean, 0.0) / np.where(spread > 0.0, spread, 1.0)
         rho, x, trust = np.where(size > 0.0, 0.1, 0.0), np.zeros(P), np.ones(P)
         for _ in range(ROUNDS):
             A, b = np.diag(trust), np.zeros(P)
-            for j, (block, columns, G, c, _) in normal.items():
+            for j, (columns, G, c, _) in normal.items():
                 w = self.counts / (rho[j] ** 2 + floor[j] ** 2)
-                A[block] += w * G
+                A[columns, columns] += w * G
                 b[columns] += w * c
             x = _at_least(A, b, lowest, bounded)
             trust = 1.0 / (1.0 + x**2 / TAILS)
-            for j, (_, columns, G, c, yy) in normal.items():
-                rho[j] = np.sqrt(max(yy - 2.0 * x[columns] @ c + x[columns] @ G @ x[columns], 0.0))
+            for j, (columns, G, c, yy) in normal.items():
+                rho[j] = np.sqrt(max(yy - float(2.0 * x[columns] @ c - x[columns] @ G @ x[columns]), 0.0))
         chi = mean + spread * x
         score = self.counts * float(np.sum(np.log(rho[live] ** 2 + floor[live] ** 2)))
         score += TAILS * float(np.sum(np.log1p(x**2 / TAILS))) + float(np.linalg.slogdet(A)[1]) + self._scale(W, tau, chi)
@@ -278,10 +310,18 @@ class Judge:
     def _spread(self, W: Sequence[Observation], size: Array) -> Array:
         """(P,) that of the model; what the model says nothing about may take as much torque as there is."""
         reach = np.zeros(self.engine.layout.size)
-        for (columns, X), torque in zip(W, size, strict=True):
-            column = np.sqrt(np.mean(X**2, axis=0))
+        for of_joint, torque in zip(W, size, strict=True):
+            columns, column = of_joint.columns, np.sqrt(np.diag(of_joint.products) / len(of_joint.X))
             reach[columns] = np.maximum(reach[columns], np.where(column > 0.0, torque / np.where(column > 0.0, column, 1.0), 0.0))
         return np.where(self.fixed, 0.0, np.where(np.isfinite(self.spread), self.spread, reach))
+
+
+def _normal(of_joint: Observation, spread: Array, tau: Array, size: float) -> tuple[slice, Array, Array, float]:
+    """Normal equations of a joint, parameters over their spread, torques over their size: columns, products, right side, squares."""
+    scale, count = spread[of_joint.columns] / size, len(tau)
+    y = tau / size
+    products = of_joint.products * np.outer(scale, scale / count)
+    return of_joint.columns, products, scale * (of_joint.X.T @ y) / count, float(y @ y) / count
 
 
 def model_spread(prior: Parameters) -> Array:
@@ -325,7 +365,10 @@ def _solved(A: Array, b: Array) -> Array:
     d = 1.0 / np.sqrt(np.diag(A))
     scaled = A * np.outer(d, d)
     scaled[np.diag_indices_from(scaled)] += RIDGE
-    return np.asarray(d * np.linalg.solve(scaled, d * b))
+    try:
+        return np.asarray(d * cho_solve(cho_factor(scaled, overwrite_a=True, check_finite=False), d * b, check_finite=False))
+    except LinAlgError:  # lost to rounding
+        return np.asarray(d * np.linalg.solve(scaled, d * b))
 
 
 def _structured(error: Array) -> bool:

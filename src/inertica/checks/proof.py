@@ -84,7 +84,7 @@ def left_out(judge: Judge, h: Hypothesis) -> LeftOutPredictions:
     for k in range(PARTS):
         chi = judge.on(judge.rows.where(part != k)).fit(h).chi
         out = rows.where(part == k)
-        predicted = [X @ chi[columns] for columns, X in judge.observe(out, h)]
+        predicted = [of_joint.torque(chi) for of_joint in judge.observe(out, h)]
         error[k] = np.sqrt(np.mean((out.tau - np.column_stack(predicted)) ** 2, axis=0))
     return LeftOutPredictions(error, np.sqrt(np.mean(rows.tau**2, axis=0)))
 

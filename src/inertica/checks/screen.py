@@ -25,6 +25,10 @@ SIZE = 10.0
 """Times that links may be larger or smaller than the model's: capsules that stand in for unknown links are off by as much."""
 
 
+TOGETHER = 20
+"""Ways to read the positions whose torques are computed in one pass: a pass over few samples takes hardly less time."""
+
+
 def by_model(judge: Judge, candidates: Sequence[Hypothesis]) -> list[Hypothesis]:
     """Candidates, those first that torque of the model's links explains best; other directions of gravity before all."""
     turned = [h for h in candidates if h.gravity is not None]
@@ -32,8 +36,11 @@ def by_model(judge: Judge, candidates: Sequence[Hypothesis]) -> list[Hypothesis]
     for h in candidates:
         if h.gravity is None:
             groups.setdefault((h.columns, h.turn, h.zero), []).append(h)
-    links = _links(judge)
-    scored = [(score, h) for group in groups.values() for score, h in zip(_scores(judge, links, group), group, strict=True)]
+    scored, readings = [], list(groups.values())
+    for first in range(0, len(readings), TOGETHER):
+        several = readings[first : first + TOGETHER]
+        for group, model in zip(several, _model_torques(judge, several), strict=True):
+            scored += list(zip(_scores(judge, model, group), group, strict=True))
     return [*turned, *(h for _, h in sorted(scored, key=lambda pair: pair[0]))]
 
 
@@ -46,10 +53,18 @@ def _links(judge: Judge) -> Array:
     return values
 
 
-def _scores(judge: Judge, links: Array, group: Sequence[Hypothesis]) -> list[float]:
+def _model_torques(judge: Judge, groups: Sequence[Sequence[Hypothesis]]) -> list[Array]:
+    """(N, n) of the model's links under each of some ways to read the positions, in one pass."""
+    q, dq, ddq = (
+        np.vstack(each) for each in zip(*((judge.under(group[0]) or judge.rows).motion for group in groups), strict=True)
+    )
+    torques = judge.engine.inverse_dynamics(q, dq, ddq, _links(judge), judge.prior.shapes)
+    return np.split(np.asarray(torques), len(groups))
+
+
+def _scores(judge: Judge, model: Array, group: Sequence[Hypothesis]) -> list[float]:
     """Of hypotheses that read the positions alike."""
     rows, n, count = judge.under(group[0]) or judge.rows, judge.engine.n, len(judge.rows.q)
-    model = np.asarray(judge.engine.inverse_dynamics(rows.q, rows.dq, rows.ddq, links, judge.prior.shapes))
     others = np.stack([rows.dq, np.sign(rows.dq), rows.ddq, np.ones((count, n))], axis=2).swapaxes(0, 1)  # (n, N, 4)
     # columns of unit length: the projection must not depend on units
     Q = np.linalg.qr(others / np.maximum(np.linalg.norm(others, axis=1, keepdims=True), np.finfo(float).tiny))[0]

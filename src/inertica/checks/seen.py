@@ -32,6 +32,12 @@ def refuse_sizes(log: Log) -> None:
         raise InputError(f"{log.origin}: {wild.text}; {wild.advice}")
 
 
+def refuse_spikes(log: Log, *symbols: str) -> None:
+    """InputError for signals that jump away for a single sample, which jobs that simulate cannot bear."""
+    if (spike := spikes(log, symbols)) is not None:
+        raise InputError(f"{log.origin}: {spike.text}; {spike.advice}")
+
+
 def doubts(log: Log) -> Iterator[str]:
     """What its reader masked, and spikes."""
     yield from log.warnings

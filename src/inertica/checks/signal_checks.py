@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -176,28 +176,32 @@ def torque_size(log: Log, engine: Engine, prior: Parameters) -> Finding | None:
     return Finding("torque size", "problem", text, advice, numbers={"torque": largest, "weight": weight})
 
 
-def spikes(log: Log) -> Finding | None:
-    """Positions and torques that jump away for a single sample and back, as no robot does; None where there are none.
+MAY_SPIKE = {"q": "position", "tau": "torque", "qr": "position target"}
+
+
+def spikes(log: Log, symbols: Sequence[str] = ("q", "tau")) -> Finding | None:
+    """Signals that jump away for a single sample and back, as no robot does; None where there are none.
 
     Both steps are `SPIKE` times larger than every step that belongs to no spike, and than the whole range of the other samples.
-    Torque may jump (friction, contact, a current loop), and a fit bears what is one sample of many: a spike of torque also
-    outweighs all other samples of its joint together, in squares, so that a fit would follow it alone.
+    Torques and targets may jump (friction, contact, a current loop, a step), and a fit bears what is one sample of many: their
+    spikes also outweigh all other samples of the joint together, in squares, so that a fit would follow them alone.
     """
     rows = np.flatnonzero(~log.mask)
     spikes_found: list[tuple[float, int, int, str]] = []
-    for symbol, what in (("q", "position"), ("tau", "torque")):
+    for symbol in symbols:
         if symbol in log.signals:
+            what = MAY_SPIKE[symbol]
             for j, recorded in enumerate(log.signals[symbol][rows].T):
                 usable = np.isfinite(recorded)
                 x, at = recorded[usable], rows[usable]
-                heights = _spike_heights(x, outweighing=symbol == "tau")
+                heights = _spike_heights(x, outweighing=symbol != "q")
                 spikes_found += [(float(heights[k]), int(at[k]), j, what) for k in np.flatnonzero(heights)]
     if not spikes_found:
         return None
     spikes_found.sort(reverse=True)
     height, row, j, what = spikes_found[0]
     text = f"the {what} of joint {j + 1} jumps by {height:.3g} at row {row + 1} (t = {log.t[row]:.6g} s) and back, as no "
-    text += "motion does" if what == "position" else "drive does"
+    text += "motion does" if what == MAY_SPIKE["q"] else "drive does"
     if len(spikes_found) > 1:
         text += f"; {len(spikes_found)} such spikes in all"
     where = [stretch for _, k, joint, _ in spikes_found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]

@@ -1,8 +1,8 @@
 """Large robots: functions of samples by loops over bodies, on NumPy arrays.
 
 Straight-line code of a regressor grows with the number of pairs of a joint and a link that it carries, the square of a chain's
-length, and compile time grows faster still.  Beyond `LARGE` pairs the same recursions run on arrays of samples instead.  What a
-joint transmits of the wrenches on its link is linear: the columns of all links beyond it pass it in one product of matrices.
+length, and compile time grows faster still.  Beyond `LARGE` pairs the same recursions run on arrays of samples instead.  What joints
+transmit of wrenches is linear: those of the links' parameters are brought to the base once, where every joint feels them as they are.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from inertica.threads import one_thread
 LARGE = 150
 """Pairs of a joint and a link it carries from which on robots count as large; a chain of 17 joints has 153."""
 
-NUMBERS = 8_000_000
+NUMBERS = 2_400_000
 """Numbers that a function of samples leaves at a time, within the bounds of SAMPLES."""
 
-SAMPLES = (128, 512)
+SAMPLES = (128, 2048)
 
 GENERIC, ZERO = 5, 1e-13
 """Samples at which an entry is looked at, and the share of its row's largest one below which it is rounding of zero."""
@@ -55,7 +55,7 @@ class ArraySamples:
 
     def __init__(self, evaluate: Callable[[Any], Sequence[Scalar] | Array], outputs: int) -> None:
         self._evaluate, self.outputs = evaluate, outputs
-        # chunks that fit the cache, whatever the number of outputs
+        # so many that Python's own time is small beside theirs, whatever the number of outputs
         self._chunk = int(np.clip(NUMBERS // max(outputs, 1), *SAMPLES))
 
     def __call__(self, inputs: Inputs, out: Array, columns: NDArray[np.int64], directions: Sequence[Inputs] = ({},)) -> None:
@@ -91,30 +91,31 @@ class ArrayRegressor:
     def __init__(self, equations: Equations, inputs: Sequence[str]) -> None:
         self._equations, self._robot = equations, equations.robot
         layout, n = equations.layout, self._robot.n
-        self._bodies: list[list[int]] = [[] for _ in range(n)]
-        for number, (body, _) in enumerate(layout.bodies):
-            self._bodies[body.link].append(number)
         # structure by evaluation: what is below rounding at generic states is zero by structure
         generic = np.random.default_rng(7)
         x: dict[str, Sequence[Scalar]] = {name: list(generic.normal(size=(n, GENERIC))) for name in inputs}
         x |= {"gravity": list(generic.normal(size=(3, GENERIC)))} if "gravity" in inputs else {}
         x |= {"shapes": [s.value for s in layout.shapes]} if "shapes" in inputs else {}
-        links = []  # (joint, parameter, column of its torques)
-        for joint, parameters, torques in self._torques(x):
-            size = np.abs(torques).max(axis=(0, 2))
-            links += [(joint, int(parameters[c]), int(c)) for c in np.flatnonzero(size > ZERO * size.max())]
+        felt = [
+            (joint, 10 * number + k, where.start + k)  # joint, row of the wrenches, parameter
+            for number, (body, where) in enumerate(layout.bodies)
+            for joint in self._robot.ancestors(body.link)
+            for k in range(10)
+        ]
+        every = np.array([(i, row, e) for e, (i, row, _) in enumerate(felt)], np.intp).reshape(-1, 3)
+        sizes = np.abs(self._of_links(x, every, len(felt))).max(axis=1, initial=0.0)
+        largest = np.zeros(n)
+        np.maximum.at(largest, [i for i, _, _ in felt], sizes)
+        links = [each for each, size in zip(felt, sizes, strict=True) if size > ZERO * largest[each[0]]]
         terms = [(joint, k) for joint, k, value in self._of_terms(x) if np.ndim(value) or value != 0.0]
-        self.entries = sorted([(joint, k) for joint, k, _ in links] + terms)
+        self.entries = sorted([(joint, k) for joint, _, k in links] + terms)
         index = {entry: e for e, entry in enumerate(self.entries)}
         self._term_place = {entry: index[entry] for entry in terms}
-        self._links = [np.array([(index[i, k], c) for i, k, c in links if i == joint]).reshape(-1, 2).T for joint in range(n)]
+        self._links = np.array([(i, row, index[i, k]) for i, row, k in links], np.intp).reshape(-1, 3)
 
     def __call__(self, x: Scalars) -> Array:
         """(E, count) the entries, in their order."""
-        out = np.empty((len(self.entries), len(x["q"][0])))
-        for joint, _, torques in self._torques(x):
-            entries, columns = self._links[joint]
-            out[entries] = torques[:, columns, 0].T
+        out = self._of_links(x, self._links, len(self.entries))
         for joint, k, value in self._of_terms(x):
             if (joint, k) in self._term_place:
                 out[self._term_place[joint, k]] = value
@@ -132,31 +133,39 @@ class ArrayRegressor:
         zero = [0.0] * self._robot.n
         return self._equations.term_entries(x["q"], x.get("dq", zero), x.get("ddq", zero), x.get("shapes", ()))
 
-    def _torques(self, x: Scalars) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
-        """From the tips to the base: joint, parameters of the bodies it carries, (count, parameters, 1) its torques of them."""
+    def _of_links(self, x: Scalars, wanted: NDArray[np.intp], rows: int) -> Array:
+        """(rows, count) torques of joints per unit of bodies' parameters, of (joint, row of the wrenches, row of the result) each.
+
+        All wrenches are brought to the origin of the base once, and so are the joints: each entry is a product of six numbers there.
+        """
+        from inertica.dynamics.wrenches import products, seen_from_base, through
+
         robot, layout, count = self._robot, self._equations.layout, len(x["q"][0])
         zero, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
-        wrenches = recursions.unit_wrenches(at, x.get("dq", zero), x.get("ddq", zero), x.get("gravity", robot.gravity))
-        pending: list[list[tuple[NDArray[np.intp], Array]]] = [[] for _ in range(robot.n)]
-        for joint in reversed(robot.order):
-            of_link = _filled(wrenches[joint], (count, 10, 6))
-            for number in self._bodies[joint]:
-                (_, where), A = layout.bodies[number], self._equations.to_link[number]
-                of_body = of_link if A is None else np.matmul(A.T, of_link)
-                pending[joint].append((np.arange(where.start, where.stop), of_body))
-            if not pending[joint]:
-                continue
-            # all bodies that this joint carries, in one product of matrices
-            parameters = np.concatenate([k for k, _ in pending[joint]])
-            wrench = np.concatenate([w for _, w in pending[joint]], axis=1)
-            pending[joint] = []
+        own = recursions.unit_wrenches(at, x.get("dq", zero), x.get("ddq", zero), x.get("gravity", robot.gravity))
+        to_base, axes = np.empty((robot.n, 6, 6, count)), np.empty((robot.n, 6, count))
+        for joint in robot.order:
             share, force, moment = recursions.transmitted(at[joint], UNIT_WRENCHES[:3], UNIT_WRENCHES[3:])
-            yield joint, parameters, np.matmul(wrench, share)
-            if (parent := robot.joints[joint].parent) >= 0:
-                to_parent = np.empty((count, 6, 6))
-                for k, component in enumerate([*force, *moment]):
-                    to_parent[:, :, k] = np.transpose(component)
-                pending[parent].append((parameters, np.matmul(wrench, to_parent)))
+            to_parent = np.empty((6, 6, count))
+            for k, component in enumerate([*force, *moment]):
+                to_parent[:, k] = component
+            parent = robot.joints[joint].parent
+            if parent >= 0:
+                through(to_parent, to_base[parent], to_base[joint])
+            else:
+                to_base[joint] = to_parent
+            seen_from_base(np.ascontiguousarray(np.broadcast_to(share, (6, count))), to_base[joint], axes[joint])
+        wrenches = np.empty((10 * len(layout.bodies), 6, count))
+        of_link: dict[int, Array] = {}
+        for number, (body, _) in enumerate(layout.bodies):
+            if body.link not in of_link:
+                of_link[body.link] = _filled(own[body.link], (10, 6, count))
+            A, of_body = self._equations.to_link[number], of_link[body.link]
+            of_body = of_body if A is None else np.tensordot(A.T, of_body, 1)
+            through(of_body, to_base[body.link], wrenches[10 * number : 10 * number + 10])
+        out = np.empty((rows, count))
+        products(axes, wrenches, wanted, out)
+        return out
 
 
 class ArrayFactors:
@@ -205,9 +214,9 @@ def array_regressor(layout: Layout, q: Array, dq: Array, ddq: Array) -> Array:
 
 
 def _filled(rows: Sequence[Sequence[Scalar]], shape: tuple[int, ...]) -> Array:
-    """Rows of scalars, arrays over samples among them, as one array (count, rows, columns)."""
+    """Rows of scalars, arrays over samples among them, as one array (rows, columns, count)."""
     out = np.empty(shape)
     for i, row in enumerate(rows):
         for k, value in enumerate(row):
-            out[:, i, k] = value
+            out[i, k] = value
     return out

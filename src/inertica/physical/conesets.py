@@ -168,6 +168,9 @@ class Barrier:
     def __init__(self, cones: ConeSet) -> None:
         self.cones, k = cones, cones.F.shape[1]
         self.F, self.f = cones.F[cones.linear], cones.f[cones.linear]
+        # columns and factors of inequalities, where each is a bound on one variable
+        single = len(self.F) and np.all(np.count_nonzero(self.F, axis=1) == 1)
+        self.bounds = (np.argmax(self.F != 0.0, axis=1), self.F[self.F != 0.0]) if single else None
         self.second = [(cones.F[i], cones.f[i]) for i in cones.second]
         self.matrices = []
         for index in cones.matrices:
@@ -200,9 +203,7 @@ class Barrier:
 
     def derivatives(self, x: Array) -> tuple[Array, Array]:
         """Gradient and Hessian."""
-        s = self.F @ x + self.f
-        scaled = self.F / s[:, None]
-        g, H = -scaled.sum(axis=0), scaled.T @ scaled
+        g, H = self._of_inequalities(x)
         for F, f in self.second:
             v = F @ x + f
             mirrored = np.concatenate([v[:1], -v[1:]])
@@ -222,8 +223,19 @@ class Barrier:
                 curves = flat @ flat.transpose(0, 2, 1)
                 for c, slope, curve in zip(columns, slopes, curves, strict=True):
                     g[c] -= slope
-                    H[np.ix_(c, c)] += curve
+                    H[c[:, None], c] += curve
         return g, H
+
+    def _of_inequalities(self, x: Array) -> tuple[Array, Array]:
+        """Gradient and Hessian of the linear part, most often bounds on single variables."""
+        s, k = self.F @ x + self.f, self.F.shape[1]
+        if self.bounds is None:
+            scaled = self.F / s[:, None]
+            return -scaled.sum(axis=0), scaled.T @ scaled
+        columns, factors = self.bounds
+        share = factors / s
+        slopes, curves = (np.asarray(np.bincount(columns, each, k), float) for each in (share, share**2))
+        return -slopes, np.diag(curves)
 
     def local_squares(self, x: Array) -> tuple[Array, Array]:
         """(m, k) and (m,): to second order around x the value is |rows d + right|^2 and a constant, d the change of x."""

@@ -3,7 +3,8 @@
     min, max x_k   such that   |M (x - x_u)| <= radius,   F chi + f in K
 
 Most ends of given intervals are within reach and need no program: a point of the set beyond them is found without one.  The others
-are small cone programs on the data of the fit, all with the same matrix.
+are small cone programs on the data of the fit, all with the same matrix.  Large robots have many, and not small; each then takes only
+the constraints on its own parameter, so that ends lie further out than they need, never less far.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from inertica.arrays import Array, Mask
+from inertica.dynamics.arrays import is_large
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
 from inertica.physical.conesets import Accuracy, clarabel, cones_of, settings_of
@@ -56,17 +58,20 @@ class Cuts:
             return out
         reached = self._reached(free_ends, points)
         if (wanted & ~reached).any():
-            ends = _Ends(self, blocks)
+            programs = _Programs(self, blocks)
             for j in np.flatnonzero(wanted):
                 for side, sign in ((0, 1.0), (1, -1.0)):
                     if not reached[side, j]:
-                        x = ends.find(int(j), sign)
+                        x = programs.find(int(j), sign)
                         if x is None:  # not cut: the interval stays as long as data and prior leave it
                             continue
-                        # a computed point often lies beyond ends of other parameters, which then need no program
-                        reached |= np.array([x <= free_ends[0], x >= free_ends[1]])
-                        if not reached[side, j]:
+                        beyond = np.array([x <= free_ends[0], x >= free_ends[1]])
+                        if not beyond[side, j]:
                             out[side, j] = x[j]
+                        if (
+                            programs.whole
+                        ):  # a computed point often lies beyond ends of other parameters, which then need no program
+                            reached |= beyond
         return out
 
     def _near(self) -> list[tuple[Block, slice]]:
@@ -118,6 +123,25 @@ class Cuts:
             start += len(block.f)
             out[out] = _slacks(block.cone, part[out]) >= (-HELD if block.cone == "zero" else 0.0)
         return out
+
+
+class _Programs:
+    """The programs of all parameters: one for all, or of large robots one for those that the same constraints are on."""
+
+    def __init__(self, cuts: Cuts, blocks: list[tuple[Block, slice]]) -> None:
+        self.cuts, self.blocks = cuts, blocks
+        self.whole = not is_large(cuts.program.reference.layout.robot)
+        self.ends: dict[tuple[int, ...], _Ends] = {}
+
+    def find(self, j: int, sign: float) -> Array | None:
+        """As `_Ends.find`; None also where no constraint is on the parameter."""
+        column = self.cuts.program.free[j]
+        key = tuple(k for k, (block, _) in enumerate(self.blocks) if self.whole or np.any(block.F[:, column]))
+        if not key:
+            return None
+        if key not in self.ends:
+            self.ends[key] = _Ends(self.cuts, [self.blocks[k] for k in key])
+        return self.ends[key].find(j, sign)
 
 
 class _Ends:

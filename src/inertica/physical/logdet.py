@@ -13,9 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg.blas import dtrmm
 
 from inertica.arrays import Array
+from inertica.dynamics.arrays import is_large
 from inertica.physical.certified import GOOD, descent, newton_step
 from inertica.physical.cone import ConeSolution, Metric, Program
 from inertica.physical.conesets import Barrier, ConeSet
@@ -29,6 +33,9 @@ from inertica.threads import one_thread
 _SHRINK = 0.05
 """Factor on the barrier's weight from one stage to the next."""
 
+
+Coupled = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+"""Rows and columns of a matrix that are not zero, row by row, and where rows begin."""
 
 _DIRECT = 40
 """Newton steps at most, of one stage; what takes longer is left to `path`."""
@@ -74,6 +81,8 @@ class _Newton:
         self.seen = A @ self.chart.B
         # constant during the iteration; in the chart's coordinates it is close to the identity, so forming it costs no digits
         self.gram = 2.0 * self.seen.T @ self.seen
+        large = is_large(program.reference.layout.robot)
+        self.coupled = _coupled(program, penalty) if large and isinstance(penalty, ConePenalty) else None
         self.steps = 0
 
     def run(self) -> ConeSolution:
@@ -184,7 +193,7 @@ class _Newton:
         slope = B.T @ g + 2.0 * self.seen.T @ (self.seen @ y + self.miss)
 
         def curved(H: Array) -> Array:
-            return np.asarray(B.T @ (H[np.ix_(free, free)] * units + Hb) @ B + self.gram)
+            return self.chart.congruent(H[np.ix_(free, free)] * units + Hb, self.coupled) + self.gram
 
         if isinstance(self.penalty, ConePenalty) and self.penalty.riemannian:
             step = _definite_step(slope, curved(self.penalty.exact_hessian(chi)))
@@ -246,8 +255,30 @@ class _Chart:
     def x(self, y: Array) -> Array:
         return np.asarray(self.origin + self.B @ y)
 
+    def congruent(self, H: Array, coupled: Coupled | None) -> Array:
+        """B' H B; H as the sparse matrix it is where one is stated, and B as a triangle where there are no equations."""
+        if coupled is None:
+            return np.asarray(self.B.T @ H @ self.B)
+        rows, columns, ends = coupled
+        product = sp.csr_matrix((H[rows, columns], columns, ends), H.shape) @ self.B
+        if len(self.B) != self.B.shape[1]:
+            return np.asarray(self.B.T @ product)
+        return np.asarray(dtrmm(1.0, self.B.T, np.asfortranarray(product), lower=1))
+
     def inverse(self, x: Array) -> Array:
         return np.asarray(self.back @ (x - self.origin))
+
+
+def _coupled(program: Program, penalty: ConePenalty) -> Coupled:
+    """Pairs of free parameters that prior or constraints look at together: those of a body, and what is stated about several."""
+    together = np.eye(program.reference.layout.size, dtype=bool)
+    for where in penalty.where:
+        together[np.ix_(where, where)] = True
+    for block in program.blocks:
+        columns = np.any(block.F != 0.0, axis=0)
+        together |= np.outer(columns, columns)
+    rows, columns = np.nonzero(together[np.ix_(program.free, program.free)])
+    return rows, columns, np.searchsorted(rows, np.arange(len(program.free) + 1))
 
 
 def _definite_step(g: Array, H: Array) -> Array | None:

@@ -8,7 +8,8 @@ mass where they miss it, as thick as a body of water of the link's mass.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -130,12 +131,18 @@ def link_shapes(source: Source, links: Iterable[int]) -> dict[int, LinkShapes]:
         FileError: a link without any shape, or a shape that cannot be read.
         MissingDependencyError: a mesh without the package that reads it.
     """
+    of_link = _shapes_of(source)
+    return {number: of_link(number) for number in links}
+
+
+def _shapes_of(source: Source) -> Callable[[int], LinkShapes]:
+    """`link_shapes` of one link after the other, of a file that is read once."""
     form, tree = format_of(source), source_tree(source)
     if tree is None or form.solids is None or not form.encloses:
         raise InputError(f"{form.title} files have no shapes that tell where the mass of a link can be")
     merged, solids_of = source_part(source, tree).merged, form.solids(source.path, ())
-    out = {}
-    for number in links:
+
+    def of_link(number: int) -> LinkShapes:
         places = merged[number - 1]
         by_link = {place.link: tuple(solids_of(place)) for place in places}
         shapes = tuple(shape for several in by_link.values() for shape in several)
@@ -144,19 +151,20 @@ def link_shapes(source: Source, links: Iterable[int]) -> dict[int, LinkShapes]:
             problem = f"link '{link}' has neither collision nor visual geometry that could hold its mass"
             raise FileError(source.path, problem, tree.link_lines.get(link))
         bare = tuple(name for name, several in by_link.items() if not several and np.any(tree.ten(name)))
-        out[number] = LinkShapes(shapes, bare)
-    return out
+        return LinkShapes(shapes, bare)
+
+    return of_link
 
 
 def known_shapes(source: Source, n: int) -> list[tuple[Solid, ...]]:
     """Per link the shapes that tell where its mass can be, none where the file has none that can be read."""
-    out = []
-    for j in range(n if format_of(source).encloses else 0):
-        try:
-            out.append(link_shapes(source, [j + 1])[j + 1].shapes)
-        except InerticaError:  # no geometry, or meshes that are not beside the file
-            out.append(())
-    return out or [()] * n
+    out: list[tuple[Solid, ...]] = [()] * n
+    with suppress(InerticaError):
+        of_link = _shapes_of(source)
+        for j in range(n):
+            with suppress(InerticaError):  # no geometry, or meshes that are not beside the file
+                out[j] = of_link(j + 1).shapes
+    return out
 
 
 def _of_file(description: Description, reduced: Reduced, packages: Sequence[str | Path], notes: list[str]) -> Solids:

@@ -63,6 +63,16 @@ def test_amplitude_and_explained_squares_are_those_of_least_squares(seed: int) -
     assert away.quick([], [k])[0] == pytest.approx((amplitude, explained), rel=1e-9)
 
 
+def test_several_columns_are_tested_as_each_would_be_alone() -> None:
+    selection, blocks, *_ = _problem(5, 0.2)
+    rng = np.random.default_rng(6)
+    chosen = [selection.add(1, blocks), *(selection.add(j, [_smooth(rng)]) for j in (0, 1, 1))]
+    together = selection.gains(chosen, chosen[1:])
+    for k, gain in zip(chosen[1:], together, strict=True):
+        alone = selection.gain([c for c in chosen if c != k], k)
+        assert (gain.amplitude, gain.z, gain.share) == pytest.approx((alone.amplitude, alone.z, alone.share), rel=1e-9)
+
+
 def test_a_column_that_others_explain_says_nothing() -> None:
     selection, _, W, _, _ = _problem(0, 0.0)
     k = selection.add(1, [W[1][:, 0]])

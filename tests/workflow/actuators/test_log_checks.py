@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from inertica.errors import InputError
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.values import ActuatorValues
+from inertica.logs.log import Log
 from inertica.workflow.actuators.log_checks import in_words, motion_findings, saturation_findings
+from inertica.workflow.actuators.records import records
 
 T = np.arange(1000) / 100.0
 RNG = np.random.default_rng(0)
@@ -37,6 +40,15 @@ def test_commands_that_change_rarely() -> None:
     wave = np.sin(2 * np.pi * 0.5 * T)
     assert "changes every 8 samples" in sentences(wave, np.repeat(wave[::8], 8)[: len(T)])
     assert "less than 10 steps" in sentences(wave, np.sign(np.sin(2 * np.pi * 0.2 * T + 0.1)))
+
+
+@pytest.mark.parametrize(("symbol", "what"), [("q", "position"), ("qr", "position target")])
+def test_a_spike_is_named(symbol: str, what: str) -> None:
+    """It is so large that nothing else of the log seems to move."""
+    signals = {"q": np.sin(np.outer(T, [2.0, 3.0])), "qr": np.sin(np.outer(T, [2.0, 3.0]) + 0.1)}
+    signals[symbol][50, 0] = 1e30
+    with pytest.raises(InputError, match=rf"the {what} of joint 1 jumps by 1e\+30 at row 51 "):
+        records(Log.from_arrays(T, signals, ["hip", "knee"]))
 
 
 def test_drives_at_their_limit() -> None:

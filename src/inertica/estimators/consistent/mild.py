@@ -26,6 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from inertica.arrays import Array
+from inertica.dynamics.arrays import is_large
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import residual_times
@@ -36,7 +37,7 @@ from inertica.physical.cone import ConeSolution, Program
 from inertica.physical.fit import Fit
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
 from inertica.physical.logdet import NewtonAccuracy, newton_solve
-from inertica.physical.priors import Euclidean, Prior
+from inertica.physical.priors import ConePenalty, Euclidean, Penalty, Prior, near_prior
 from inertica.threads import one_thread
 
 FACTORS = tuple(10.0 ** (0.5 * k) for k in (-2, 0, 1, 2, 3, 4))
@@ -181,6 +182,13 @@ def _errors_left_out(pull: Pull, parts: Sequence[Stacked], strengths: Sequence[f
     for i, left_out in enumerate(parts):
         fit = pull.fit(Stacked.joined([s for k, s in enumerate(parts) if k != i]))
         for k, strength in enumerate(strengths):
-            chi = newton_solve(program, fit, pull.prior(strength).penalty(program.reference, fit), ROUGH).chi
+            chi = _compared(program, fit, pull.prior(strength).penalty(program.reference, fit))
             errors[k, i] = float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
     return errors
+
+
+def _compared(program: Program, fit: Fit, penalty: Penalty) -> Array:
+    """The fit by which strengths are compared; of large robots, where it is too dear, the prior to second order and no constraints."""
+    if isinstance(penalty, ConePenalty) and is_large(program.reference.layout.robot):
+        return near_prior(program.reference, fit, penalty)
+    return newton_solve(program, fit, penalty, ROUGH).chi

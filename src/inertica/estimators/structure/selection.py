@@ -169,23 +169,34 @@ class ForwardSelection:
 
     def gain(self, chosen: Sequence[int], extra: int) -> Gain:
         """What one more column brings, tested."""
-        j, fit, place = self.joint[extra], self._fit([*chosen, extra]), self.b + extra
-        at = int(np.searchsorted(fit.places, place))
-        xx = fit.unexplained_square(at)
-        if xx <= COLLINEAR * self.G[place, place]:
-            return Gain(0.0, 0.0, 0.0, testable=self.G[place, place] == 0.0)
-        a, after = float(fit.x[at]), self._residual(fit)
+        return self.gains([*chosen, extra], [extra])[0]
+
+    def gains(self, chosen: Sequence[int], among: Sequence[int]) -> list[Gain]:
+        """What each of some of the chosen columns brings beside the others, tested."""
+        fit = self._fit(chosen)
+        at = np.searchsorted(fit.places, self.b + np.asarray(among, np.intp))
+        xx = np.array([fit.unexplained_square(int(place)) for place in at])
+        squares = np.diag(self.G)[self.b + np.asarray(among, np.intp)]
+        usable = np.flatnonzero(xx > COLLINEAR * squares)
+        out = [Gain(0.0, 0.0, 0.0, testable=bool(square == 0.0)) for square in squares]
+        if not len(usable):
+            return out
+        after = self._residual(fit)
         with one_thread():
-            direction = self._combined(fit.places, xx * fit.inverse[:, at])  # x, for r - r1 = a x
-            score = np.zeros(len(self._series_index))
-            for k in range(self.n):
-                np.add.at(score, self._at[k], direction[k] * after[k])
-            S = float(long_run(self._over_periods(score[:, None]), self.lags)[0, 0])
-        before = after[j] + a * direction[j]
+            directions = self._combined(fit.places, xx[usable] * fit.inverse[:, at[usable]])  # x, for r - r1 = a x
+        scores = np.zeros((len(self._series_index), len(usable)))
+        for k, (direction, rest) in enumerate(zip(directions, after, strict=True)):
+            scores[self._at[k]] += direction * rest[:, None]
         freedom = sum(len(r) for r in after)
         # residuals are smaller than errors by the fitted parameters
-        S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
-        return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), a * a * xx / max(float(before @ before), 1e-300))
+        larger = freedom / max(freedom - self.b - len(chosen), 1)
+        for i, column in enumerate(usable.tolist()):
+            j, a = self.joint[among[column]], float(fit.x[at[column]])
+            S = larger * float(long_run(self._over_periods(scores[:, [i]]), self.lags)[0, 0])
+            before = after[j] + a * directions[j][:, i]
+            z, share = a * xx[column] / np.sqrt(max(S, 1e-300)), a * a * xx[column] / max(float(before @ before), 1e-300)
+            out[column] = Gain(a, float(z), float(share))
+        return out
 
     def left_out(self, *choices: Sequence[int]) -> tuple[list[Array], Array]:
         """(K,) squared errors with each of some choices of columns on parts that were left out in turn, and the parts' squares.
@@ -267,10 +278,10 @@ class ForwardSelection:
         return [y - part for y, part in zip(self._y, self._combined(fit.places, fit.x), strict=True)]
 
     def _combined(self, places: NDArray[np.intp], factors: Array) -> list[Array]:
-        """The columns at some places times factors, joint by joint."""
+        """The columns at some places times factors (one or several of each), joint by joint."""
         out = [X @ factors[: self.b] for X in self._rigid]
         for k, a in zip(places[self.b :] - self.b, factors[self.b :], strict=True):
-            out[self.joint[k]] += a * self._columns[k]
+            out[self.joint[k]] += np.multiply.outer(self._columns[k], a)
         return out
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertica.arrays import Array
-from inertica.checks.seen import refuse_sizes
+from inertica.checks.seen import refuse_sizes, refuse_spikes
 from inertica.errors import InputError
 from inertica.estimators.actuators.record import Record
 from inertica.logs.log import Log
@@ -37,6 +37,7 @@ def records(log: Log, load: Array | None = None) -> list[Record]:
     """
     name = str(log.origin)
     refuse_sizes(log)
+    refuse_spikes(log, "q", "qr")
     q, command = _signals(log)
     usable = ~log.mask & np.isfinite(log.t)
     if np.count_nonzero(usable) < FEWEST:

@@ -273,7 +273,7 @@ class FrictionSelection:
         """Piece -> by how many standard deviations it differs from zero; without viscous and Coulomb friction of which the rows say
         nothing.
         """
-        gains = {k: self.selection.gain([c for c in chosen if c != k], k) for k in pieces}
+        gains = dict(zip(pieces, self.selection.gains(chosen, pieces), strict=True))
         plain = {k for k in pieces if self.pieces[k].kind in PLAIN and self.pieces[k].brakes}
         return {k: gain.z for k, gain in gains.items() if gain.testable or k not in plain}
 
