@@ -142,7 +142,7 @@ class ArrayRegressor:
 
         robot, layout, count = self._robot, self._equations.layout, len(x["q"][0])
         zero, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
-        own = recursions.unit_wrenches(at, x.get("dq", zero), x.get("ddq", zero), x.get("gravity", robot.gravity))
+        unit_wrenches = recursions.unit_wrenches(at, x.get("dq", zero), x.get("ddq", zero), x.get("gravity", robot.gravity))
         to_base, axes = np.empty((robot.n, 6, 6, count)), np.empty((robot.n, 6, count))
         for joint in robot.order:
             share, force, moment = recursions.transmitted(at[joint], UNIT_WRENCHES[:3], UNIT_WRENCHES[3:])
@@ -159,7 +159,7 @@ class ArrayRegressor:
         of_link: dict[int, Array] = {}
         for number, (body, _) in enumerate(layout.bodies):
             if body.link not in of_link:
-                of_link[body.link] = _filled(own[body.link], (10, 6, count))
+                of_link[body.link] = _filled(unit_wrenches[body.link], (10, 6, count))
             A, of_body = self._equations.to_link[number], of_link[body.link]
             of_body = of_body if A is None else np.tensordot(A.T, of_body, 1)
             through(of_body, to_base[body.link], wrenches[10 * number : 10 * number + 10])
