@@ -27,7 +27,7 @@ def page_of(folder: Path) -> Path:
     names = ["monday.csv.gz"], ["tuesday.csv.gz"]
     with chdir(folder):
         for seed, (name,) in zip((0, 3), names, strict=True):
-            ia.simulate("tx40", noise="standard", seed=seed)[0].save(name)
+            ia.simulate("tx40", noise="low_position", seed=seed)[0].save(name)
         ia.write_folder(ia.identify("tx40", names[0], validate=names[1]), "result", *names)
     return folder / "result" / "report.html"
 
@@ -51,7 +51,7 @@ def main() -> None:
         page.open(page_of(Path(folder)))
         time.sleep(2.0)
         picture(page, "summary.png", "h1", "#summary table")
-        picture(page, "friction.png", "#friction", "#consistency")
+        picture(page, "friction.png", "#friction", "#map")
         page.run("const pose = document.querySelector('figure.robot input[type=range]'); pose.value = 0.3 * pose.max")
         page.run("document.querySelector('figure.robot input[type=range]').dispatchEvent(new Event('input'))")
         time.sleep(0.5)
