@@ -9,7 +9,7 @@ recorder    one or two of DEFECTS, besides white noise of torque and position
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +85,10 @@ class Scenario:
         bristles, motor_side = (bool(x) for x in rng.random(2) < 0.5)
         more = (friction, bristles, motor_side, noise, defects)
         return cls(number, seed, robot, error, motion, band, duration, rate, *more)
+
+    def without_error(self, motion: str) -> Scenario:
+        """The same robot and recorder with another motion, a model without error and friction without memory."""
+        return replace(self, motion=motion, error="none", bristles=False)
 
     @property
     def modelled(self) -> bool:

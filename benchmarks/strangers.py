@@ -1,6 +1,6 @@
 """Is the default right on robots that nobody tuned for?  Simulated ones with real defects, all defaults, beside a plain pipeline.
 
-    python benchmarks/strangers.py [--count 36] [--only NUMBER] [--seed 0] [--split SPLIT] [--json] [--lines FILE]
+    python benchmarks/strangers.py [--count 36] [--only NUMBER] [--seed 0] [--motion MOTION] [--split SPLIT] [--json] [--lines FILE]
 
 Robots come from collections that others keep (strange_robots.py), their torque from Pinocchio, and model, friction, motion and
 recorder have faults of real ones (strange_logs.py): number and seed say which.  Two splits of every scenario: all of a log is fitted
@@ -36,7 +36,7 @@ import numpy as np
 from all_defaults import Masses, Ours, identified
 from bench import say
 from numpy.typing import NDArray
-from strange_logs import RecordedLog, Scenario, Simulated, simulate
+from strange_logs import MOTIONS, RecordedLog, Scenario, Simulated, simulate
 from strange_robots import STRANGERS
 
 import inertica as ia
@@ -284,14 +284,14 @@ def fine(lines: Sequence[ScenarioLine]) -> bool:
     return not any(line.crash or any(s.refusal or s.problems for s in line.splits) for line in lines)
 
 
-def run(numbers: Sequence[int], seed: int, splits: Sequence[str], lines: Path | None) -> list[ScenarioLine]:
+def run(scenarios: Sequence[Scenario], splits: Sequence[str], lines: Path | None) -> list[ScenarioLine]:
     out = []
-    for number in numbers:
-        scenario = Scenario.drawn(number, seed)
+    for scenario in scenarios:
         with tempfile.TemporaryDirectory() as name:
             line = measured(scenario, splits, Path(name))
         if line is None:
-            say(f"{number}: no URDF of {scenario.robot.name}; INERTICA_URDF_WHEELS should have a wheel of {scenario.robot.wheel}")
+            wheel = scenario.robot.wheel
+            say(f"{scenario.number}: no URDF of {scenario.robot.name}; INERTICA_URDF_WHEELS should have a wheel of {wheel}")
             continue
         out.append(line)
         if lines is not None:
@@ -305,13 +305,21 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=3 * len(STRANGERS), help="scenarios from number 0 on (default %(default)s)")
     parser.add_argument("--only", type=int, action="append", metavar="NUMBER", help="this scenario only; may be repeated")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other scenarios (default 0)")
+    parser.add_argument(
+        "--motion",
+        choices=sorted(set(MOTIONS)),
+        help="of every scenario, with models without error: do intervals hold there, too",
+    )
     parser.add_argument("--split", choices=SPLITS, action="append", help="this split only")
     parser.add_argument("--json", action="store_true", help="a list of one object per scenario on stdout")
     parser.add_argument("--lines", type=Path, metavar="FILE", help="append these objects to a file as they come, one per line")
     chosen = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ia.ModelWarning)
-        out = run(chosen.only or range(chosen.count), chosen.seed, chosen.split or SPLITS, chosen.lines)
+        scenarios = [Scenario.drawn(number, chosen.seed) for number in chosen.only or range(chosen.count)]
+        if chosen.motion:
+            scenarios = [scenario.without_error(chosen.motion) for scenario in scenarios]
+        out = run(scenarios, chosen.split or SPLITS, chosen.lines)
     print(json.dumps([x.document() for x in out], indent=1) if chosen.json else "\n".join([table(out), "", *summary(out)]))
     return int(not fine(out))
 

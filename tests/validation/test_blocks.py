@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from inertica.dynamics.engine import Engine
 from inertica.estimators.base import Problem
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.linear.irls import Irls
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import base_model
+from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -52,6 +54,25 @@ def test_scores_equal_fits_on_explicit_rows(problem: Problem) -> None:
         expected = np.sum((raw - Y @ beta) ** 2, axis=0)
         assert np.allclose(score.squares[f], expected, rtol=1e-3)
         assert np.allclose(score.sizes[f], np.sum(raw**2, axis=0), rtol=1e-9)
+
+
+def test_parts_of_a_period_that_a_slow_clock_never_meets_are_empty_ones() -> None:
+    """A motion looked at five times in each period has rows in five of ten parts: it is compared with a faster clock by part."""
+    description, rate = load("scara2"), 100.0
+    t = np.arange(0.0, 20.0, 1.0 / rate)
+    angle = 2.0 * np.pi * t[:, None] + np.array([0.0, 1.0])
+    q, dq, ddq = np.sin(angle), 2.0 * np.pi * np.cos(angle), -((2.0 * np.pi) ** 2) * np.sin(angle)
+    tau = Engine(description.layout).inverse_dynamics(q, dq, ddq, description.prior)
+    log = Log.from_arrays(t, {"q": q, "tau": np.asarray(tau)}, description.robot.joint_names)
+    base = base_model(description.layout)
+    slow, fast = (
+        Blocks(Problem(base, (prepare(log, Recipe(filter=Butterworth(cutoff=8.0), ratio=ratio)),), description.prior), 10)
+        for ratio in (20, 4)
+    )
+    assert slow.problem.motions[0].period == pytest.approx(1.0 / 20.0, rel=0.01)
+    rows = [sum(block.counts.tolist()) for block in slow.fit]
+    assert len(slow) == len(fast) == 10 and rows.count(0) >= 4 and min(sum(b.counts.tolist()) for b in fast.fit) > 0
+    assert fast.scored_by(slow.fit).evaluate().squares.shape == slow.scored_by(fast.fit).evaluate().squares.shape == (10, 2)
 
 
 def test_leaving_out_a_needed_parameter_costs(problem: Problem) -> None:

@@ -196,6 +196,6 @@ class Blocks:
         """The parts of every record, of rows on any clock."""
         labels = shared_parts(system.lengths, system.periods, self._counts)
         by_motion = system.by_label(labels, int(self._counts.sum()))
-        return [
-            block for blocks, of_motion in zip(by_motion, labels, strict=True) for k, block in enumerate(blocks) if k in of_motion
-        ]
+        ends = np.cumsum(self._counts)
+        # a part without rows counts, too: of rows on a slower clock others may have none, and parts are compared one by one
+        return [block for blocks, a, b in zip(by_motion, ends - self._counts, ends, strict=True) for block in blocks[a:b]]
