@@ -81,9 +81,12 @@ def pythons() -> Iterator[Path]:
 
 
 def lowest(extra: str = "") -> str:
-    """The first versions that pyproject.toml allows of every dependency, as pip takes constraints."""
+    """The first minor version that pyproject.toml allows of every dependency, as pip takes constraints.
+
+    Which patch of it fits those of the others is for pip to find: Matplotlib 3.8.0 is not for the first NumPy that is allowed.
+    """
     needs = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
-    return "".join(f"{need.replace('>=', '==')}\n" for need in needs)
+    return "".join(f"{need.replace('>=', '==')}.*\n" for need in needs)
 
 
 def environments() -> Iterator[object]:
