@@ -82,10 +82,9 @@ def evidence(fit: Fit) -> Evidence:
     """Covariance and null space at the end of a fit."""
     unit, p, l, kappa = units(fit), len(fit.free), len(fit.links), fit.correlation
     sigma = np.sqrt(fit.rms**2 + 1e-30)
-    parts = [_rows(fit, k, unit, sigma) for k in range(len(fit.residuals))]
-    H = np.zeros((p + l, p + l))
-    for J, _ in parts:
-        H += J.reshape(p + l, -1) @ J.reshape(p + l, -1).T
+    total = sum(len(r) for r in fit.residuals)
+    blocks = [block for k in range(len(fit.residuals)) for block in _blocks(*_rows(fit, k, unit, sigma), total)]
+    H = np.sum([information for information, _ in blocks], axis=0)
     prior = np.diag(np.concatenate([np.zeros(p), np.ones(l)]))
     known = H + kappa * prior
     # information on the quantities alone: what links may take up is taken off
@@ -102,11 +101,11 @@ def evidence(fit: Fit) -> Evidence:
     # lost directions get the wide prior, so that the inverse exists and the others are not disturbed
     whole = known + kappa * wide / WIDE**2 + 1e-13 * np.trace(H) / (p + l) * np.eye(p + l)
     G = np.linalg.inv(whole)
-    S, blocks = _scores(parts, G)
+    S = _scores(blocks, G)
     middle = S + kappa**2 * (prior + wide / WIDE**2)
     covariance = (G @ middle @ G)[:p, :p]
     value = np.array([getattr(fit.values, name)[j] for name, j in fit.free])
-    return Evidence(fit.free, value, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, blocks)
+    return Evidence(fit.free, value, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, len(blocks))
 
 
 def units(fit: Fit) -> Array:
@@ -134,22 +133,28 @@ def _rows(fit: Fit, k: int, unit: Array, sigma: Array) -> tuple[Array, Array]:
     return rest[:whole].reshape(whole, *r.shape), rest[-1].reshape(r.shape)
 
 
-def _scores(parts: Sequence[tuple[Array, Array]], G: Array) -> tuple[Array, int]:
-    """Sum over blocks of the outer products of their scores, and how many blocks there are.
+Block = tuple[Array, Array]
+"""Information (p + l, p + l) and slope (p + l,) of a stretch of time."""
+
+
+def _blocks(J: Array, r: Array, total: int) -> list[Block]:
+    """Stretches of a record, as many as its share of all samples gives it; the derivatives are not kept."""
+    out = []
+    for chosen in np.array_split(np.arange(len(r)), max(2, round(BLOCKS * len(r) / total))):
+        rows = J[:, chosen].reshape(len(J), -1)
+        out.append((rows @ rows.T, rows @ r[chosen].ravel()))
+    return out
+
+
+def _scores(blocks: Sequence[Block], G: Array) -> Array:
+    """Sum over blocks of the outer products of their scores.
 
     A block that tells much of a quantity has pulled its own residuals to zero; its score is that of a fit without it (the jackknife,
     "CR3" in the literature of clustered residuals).
     """
-    size, total = len(parts[0][0]), sum(len(r) for _, r in parts)
-    S, count = np.zeros((size, size)), 0
-    for J, r in parts:
-        blocks = max(2, round(BLOCKS * len(r) / total))
-        for chosen in np.array_split(np.arange(len(r)), blocks):
-            rows = J[:, chosen].reshape(size, -1)
-            score = np.linalg.solve(np.eye(size) - rows @ rows.T @ G, rows @ r[chosen].ravel())
-            S += np.outer(score, score)
-        count += blocks
-    return S * (count - 1) / count, count
+    size, count = len(G), len(blocks)
+    scores = np.array([np.linalg.solve(np.eye(size) - information @ G, slope) for information, slope in blocks])
+    return np.asarray(scores.T @ scores * (count - 1) / count)
 
 
 @dataclass(frozen=True, eq=False)

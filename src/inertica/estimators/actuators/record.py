@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -54,11 +54,17 @@ class Record:
         """(10 n,) parameters of the links with what they carried."""
         return links if self.load is None else links + self.load
 
-    def part(self, first: int, end: int) -> Record:
-        """The samples from `first` up to `end`."""
-        rows, before = slice(first, end), self.part(0, first) if first else self.before
+    def part(self, first: int, end: int, remembered: int | None = None) -> Record:
+        """The samples from `first` up to `end`; of those before it the last `remembered` stay known, all by default."""
+        before = self.before
+        if first:
+            oldest = 0 if remembered is None else max(0, first - remembered)
+            before = self._rows(slice(oldest, first), None if oldest else self.before)
+        return self._rows(slice(first, end), before)
+
+    def _rows(self, rows: slice, before: Record | None) -> Record:
         commands = {s: u[rows] for s, u in self.commands.items()}
-        return Record(self.name, self.t[rows], self.q[rows], self.use[rows], commands, before, self.load)
+        return replace(self, t=self.t[rows], q=self.q[rows], use=self.use[rows], commands=commands, before=before)
 
     def command(self, signal: str) -> tuple[Array, Array]:
         """Times (N,) and values (N, n) of a command, from before the record on; zero where it was not recorded."""

@@ -33,15 +33,26 @@ QUICK = Effort(iterations=10)
 
 EARLY = Effort(iterations=20)
 
-PERIODS = 2.0
-"""Periods of the slowest joint that a simulation runs free at first.  Over a long run a joint that swings gets out of step with one
-that is a little slower, so that the error has minima at wrong values; within a few periods it has not."""
+PERIODS = (2.0, 6.0)
+"""Periods of the slowest joint that a simulation runs free, one search after the other, before it runs through.  Over a long run a
+joint that swings gets out of step with one that is a little slower, so that the error has minima at wrong values; within a few periods
+it has not."""
 
 FEWEST_IN_PIECE = 30
 """Samples of such a run."""
 
 ENOUGH = 200
-"""Samples for each unknown that the search begins with: more of a long log would make it slower and lead it no better."""
+"""Samples for each unknown that searches and choices see: more of a long log would make them slower and lead them no better.  In the
+end everything counts."""
+
+REMEMBERED = 8
+"""Lengths of a part for which the commands before it are kept: they act late."""
+
+STRETCHES = 20
+"""Parts of long logs that these samples are taken from."""
+
+LONGEST = 10_000
+"""Samples of a record; longer ones are cut, so that memory does not grow with the length of a log."""
 
 POOR = 0.9
 """Share of a joint's motion that a free run may miss; beyond, its commands explain nothing."""
@@ -49,10 +60,17 @@ POOR = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Joints that influence each other, and what was found of them."""
+    """Joints that influence each other, and what was found of them.
+
+    Args:
+        joints: their numbers in the robot.
+        fit: to all records, or to stretches of long ones.
+        records: all.
+    """
 
     joints: tuple[int, ...]
     fit: Fit
+    records: Sequence[Record]
 
     @property
     def active(self) -> frozenset[int]:
@@ -78,7 +96,7 @@ class Judged(Group):
             change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in known.free])
             left = np.where(known.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
             known = replace(known, covariance=known.covariance + np.outer(left, left))
-        return cls(group.joints, group.fit, known)
+        return cls(group.joints, group.fit, group.records, known)
 
 
 def fitted_group(
@@ -104,9 +122,11 @@ def fitted_group(
         return None
     say(f"start of joints {', '.join(str(j + 1) for j in joints)}")
     robot, links = branch(setup.description.robot, joints), setup.links_of(joints)
-    parts = [record.joints(joints) for record in records]
+    everything = [part for record in records for part in cut(record.joints(joints), LONGEST)]
     stated = setup.known.of(joints)
     known = stated.known | {(name, k) for name in OPTIONAL for k in range(len(joints))}
+    free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
+    parts = stretches(everything, ENOUGH * len(free))
     candidates = starts(robot, links, parts, stated.values, known, "zero")
     if start is not None:
         candidates.append(_with_known(start.joints(list(joints)), stated.values, known))
@@ -114,14 +134,29 @@ def fitted_group(
     runs = Runs(
         robot, links, parts, setup.target, longest_step(robot, links, parts, candidates, COARSE), "zero", Standstill.mujoco()
     )
-    free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
-    pieces = spread(short_pieces(robot, links, parts, candidates), ENOUGH * len(free))
-    begin = best_start(runs.with_records(pieces), candidates, floor)
+    pieces = [short_pieces(robot, links, parts, candidates, periods) for periods in PERIODS]
+    begin = best_start(runs.with_records(pieces[0]), candidates, floor)
     runs, progress = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE)), prefixed(joints, say)
-    early = fit(runs.with_records(pieces), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
-    whole = continued(replace(early, runs=runs, starts=first_states(runs)), floor, say=progress)
-    _check_explained(whole, [setup.names[j] for j in joints], joints)
-    return Group(joints, whole)
+    estimate = fit(runs.with_records(pieces[0]), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
+    for longer in pieces[1:]:
+        estimate = continued(_on(estimate, longer), floor, EARLY, progress)
+    estimate = continued(_on(estimate, parts), floor, say=progress)
+    _check_explained(estimate, [setup.names[j] for j in joints], joints)
+    return Group(joints, estimate, everything)
+
+
+def _on(fitted: Fit, records: Sequence[Record]) -> Fit:
+    """The same values on other records, each from what was measured first."""
+    runs = fitted.runs.with_records(records)
+    return replace(fitted, runs=runs, starts=first_states(runs))
+
+
+def through(group: Group, say: Say) -> Group:
+    """The fit to all records."""
+    if len(group.fit.runs.records) == len(group.records):
+        return group
+    whole = continued(_on(group.fit, group.records), resolution(group.records), say=prefixed(group.joints, say))
+    return replace(group, fit=whole)
 
 
 def refined(group: Group, say: Say) -> Group:
@@ -129,7 +164,7 @@ def refined(group: Group, say: Say) -> Group:
     runs = group.fit.runs
     step = longest_step(runs.robot, runs.links, runs.records, [group.fit.values], FINE)
     finer = continued(group.fit, resolution(runs.records), QUICK, prefixed(group.joints, say), finest=step)
-    return Group(group.joints, finer)
+    return replace(group, fit=finer)
 
 
 def prefixed(joints: Sequence[int], say: Say) -> Say:
@@ -168,24 +203,36 @@ def longest_step(
     return share * min(max(1.0 / fastest, HIDDEN * period), period / share)
 
 
-def short_pieces(robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues]) -> list[Record]:
-    """The records cut into pieces of a few periods of the slowest joint; each begins at what was measured."""
+def short_pieces(
+    robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues], periods: float
+) -> list[Record]:
+    """The records cut into pieces of some periods of the slowest joint; each begins at what was measured."""
     inertia = np.mean(np.concatenate([np.abs(link_inertia(robot, r.loaded(links), r.q)) for r in parts]), axis=0)
     slowest = float(np.median([np.max(np.sqrt((c.armature + inertia) / c.kp)) for c in candidates]))
     out = []
     for record in parts:
-        samples = max(FEWEST_IN_PIECE, round(PERIODS * 2.0 * np.pi * slowest / record.period))
-        edges = np.linspace(0, len(record.t), max(1, len(record.t) // samples) + 1).round().astype(int)
-        pieces = [record.part(int(a), int(b)) for a, b in pairwise(edges)]
+        samples = max(FEWEST_IN_PIECE, round(min(periods * 2.0 * np.pi * slowest / record.period, len(record.t))))
+        pieces = cut(record, samples)
         out += [piece for piece in pieces if np.all(piece.use.sum(axis=0) >= FEWEST_IN_PIECE // 2)]
     return out or list(parts)
 
 
-def spread(pieces: Sequence[Record], samples: int) -> list[Record]:
-    """Pieces that lie evenly in the logs and have no more samples together than that."""
-    total = sum(len(piece.t) for piece in pieces)
-    count = max(1, int(len(pieces) * min(1.0, samples / total)))
-    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, count).round().astype(int)]
+def cut(record: Record, samples: int) -> list[Record]:
+    """Equal parts of a record of about that many samples."""
+    edges = np.linspace(0, len(record.t), max(1, round(len(record.t) / samples)) + 1).round().astype(int)
+    if len(edges) == 2:
+        return [record]
+    return [record.part(int(a), int(b), REMEMBERED * samples) for a, b in pairwise(edges)]
+
+
+def stretches(records: Sequence[Record], samples: int) -> list[Record]:
+    """Stretches that lie evenly in the records and have about that many samples together; all of them where they have no more."""
+    total = sum(len(record.t) for record in records)
+    if total <= samples:
+        return list(records)
+    parts = [part for record in records for part in cut(record, max(FEWEST_IN_PIECE, samples // STRETCHES))]
+    count = max(1, round(len(parts) * samples / total))
+    return [parts[i] for i in np.linspace(0, len(parts) - 1, count).round().astype(int)]
 
 
 def resolution(parts: Sequence[Record]) -> Array:
