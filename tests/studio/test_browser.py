@@ -31,7 +31,7 @@ from studio_serving import served
 
 pytestmark = pytest.mark.skipif(chromium.where() is None, reason="no Chromium on this machine")
 
-ROOMS = ("robot", "motion", "data", "identify", "trust", "export", "gains", "payload")
+ROOMS = ("robot", "motion", "data", "identify", "trust", "export", "gains", "payload", "actuators")
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 
 

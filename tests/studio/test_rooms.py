@@ -15,6 +15,7 @@ from inertica.studio.fields import error_document
 from inertica.studio.project import Project
 from inertica.studio.rooms import ROOMS, data, export, identify, motion, robot, trust
 from inertica.studio.start import prepare
+from mujoco_servos import command, quadruped, random_servos, simulate, write_model
 
 
 def work(project, room, job, tmp_path, **asked):
@@ -258,3 +259,43 @@ def test_missing_meshes_are_named(tmp_path):
     assert robot.view(project, Arguments())["missing"] == ["../../secret.stl"]
     (card.parent / "meshes" / "fore.stl").unlink()
     assert robot.view(project, Arguments())["missing"] == ["meshes/fore.stl", "../../secret.stl"]
+
+
+def test_actuators_are_found_from_commands_and_positions(tmp_path):
+    """The job writes result, values and report; the page's table and series are those of the public calls."""
+    links = quadruped()[:3]
+    rng = np.random.default_rng(3)
+    servos = random_servos(rng, 3, 0.4)
+    model = write_model(links, tmp_path / "leg.xml")
+    logs = []
+    for name in ("fit", "other"):
+        u = command(rng, 3, 5.0, 100.0)
+        q = simulate(links, servos, u, 100.0, settle=1.0) + 3e-4 * rng.normal(size=u.shape)
+        table = np.column_stack([np.arange(len(u)) / 100.0, q, u])
+        logs.append(tmp_path / f"{name}.csv")
+        np.savetxt(logs[-1], table, delimiter=",", comments="", header="t,q1,q2,q3,qr1,qr2,qr3")
+    project = prepare(tmp_path / "project", model, logs)
+    room = ROOMS["actuators"]
+    fitted, other = (entry.name for entry in project.logs)
+    with pytest.raises(Refused, match="tick at least one log"):
+        work(project, "actuators", "find", tmp_path, fitted=[], name="actuators")
+    asked = {"fitted": [fitted], "validate": [other], "name": "actuators"}
+    with pytest.raises(Refused, match="one number, or 3"):
+        work(project, "actuators", "find", tmp_path, **asked, kp="1,2")
+    kp, kd = (",".join(f"{x:.17g}" for x in values) for values in (servos.kp, servos.kd))
+    work(project, "actuators", "find", tmp_path, **asked, kp=kp, kd=kd)
+    last = room.view(project, Arguments())["last"]
+    for j, row in enumerate(last["values"]):
+        low, high = row["armature"]["interval"]
+        assert abs(row["armature"]["value"] - servos.armature[j]) < 2.0 * (high - low)
+        assert row["kp"] == {"value": pytest.approx(servos.kp[j]), "interval": None, "label": "stated"}
+    (run,) = last["runs"]
+    assert not run["fitted"] and all(after < before for after, before in zip(run["rms"], run["before"], strict=True))
+    assert all((project.folder / file).is_file() for file in last["files"])
+    series = room.series["motion"](project, Arguments({"run": 0, "joint": 1}))
+    measured, _, after = series.values.T
+    assert np.sqrt(np.mean((measured - after) ** 2)) == pytest.approx(run["rms"][1], rel=1e-3)
+    with pytest.raises(Refused, match="1 free runs of 3 joints"):
+        room.series["motion"](project, Arguments({"run": 1, "joint": 0}))
+    shell = room.view(project, Arguments())["same"]["shell"][0]
+    assert f"--kp {kp}" in shell and "--validate" in shell

@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from inertica.studio.room import Room
-from inertica.studio.rooms import data, export, gains, identify, motion, payload, robot, trust
+from inertica.studio.rooms import actuators, data, export, gains, identify, motion, payload, robot, trust
 
 ROOMS: Mapping[str, Room] = {
     room.name: room
-    for room in (robot.ROOM, motion.ROOM, data.ROOM, identify.ROOM, trust.ROOM, export.ROOM, gains.ROOM, payload.ROOM)
+    for room in (
+        robot.ROOM,
+        motion.ROOM,
+        data.ROOM,
+        identify.ROOM,
+        trust.ROOM,
+        export.ROOM,
+        gains.ROOM,
+        payload.ROOM,
+        actuators.ROOM,
+    )
 }
 """In the order of the work; what only some robots need comes last."""
