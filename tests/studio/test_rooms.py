@@ -292,10 +292,10 @@ def test_actuators_are_found_from_commands_and_positions(tmp_path):
     (run,) = last["runs"]
     assert not run["fitted"] and all(after < before for after, before in zip(run["rms"], run["before"], strict=True))
     assert all((project.folder / file).is_file() for file in last["files"])
-    series = room.series["motion"](project, Arguments({"run": 0, "joint": 1}))
+    series = room.series["motion"](project, Arguments({"log": 0, "joint": 1}))
     measured, _, after = series.values.T
     assert np.sqrt(np.mean((measured - after) ** 2)) == pytest.approx(run["rms"][1], rel=1e-3)
     with pytest.raises(Refused, match="1 free runs of 3 joints"):
-        room.series["motion"](project, Arguments({"run": 1, "joint": 0}))
+        room.series["motion"](project, Arguments({"log": 1, "joint": 0}))
     shell = room.view(project, Arguments())["same"]["shell"][0]
     assert f"--kp {kp}" in shell and "--validate" in shell

@@ -187,8 +187,7 @@ def _stiffness(x: Array, inertia: float, W: Array, error: Array, size: Array) ->
 def _command(record: Record, j: int, hold: Hold) -> Array:
     """(N,) mean of a command around every sample."""
     grid = Grid(record.t[0] - 0.5 * record.period, record.period, len(record.t), *_nothing())
-    one = replace(record, commands={"q": record.commands["q"][:, j : j + 1]})
-    return delayed(one, "q", np.zeros(1), grid, hold)[0][:, 0]
+    return delayed(record.joints((j,)), "q", np.zeros(1), grid, hold)[0][:, 0]
 
 
 def _delayed(u: Array, samples: Array) -> Array:

@@ -67,7 +67,7 @@ def motion(project: Project, arguments: Arguments) -> Series:
     path = inside(project.folder, Path("exports") / plain_name(last["name"])) / MOTION
     if not path.is_file():
         raise Refused("the motion of this result is not there any more; find the actuators again", 409)
-    run, joint = int(arguments.number("run", 0, 0)), int(arguments.number("joint", 0, 0))
+    run, joint = (round(arguments.number(key, 0.0, 0.0, 1000.0)) for key in ("log", "joint"))
     if run >= len(last["runs"]) or joint >= len(last["joints"]):
         raise Refused(f"the result has {len(last['runs'])} free runs of {len(last['joints'])} joints", 400)
     return _joint_motion(path, path.stat().st_mtime_ns, run, joint)

@@ -41,10 +41,10 @@ export function create(app) {
 
   async function draw() {
     const at = run, listed = LINES.slice(0, 3).filter(([name]) => before || name !== "before"), columns = listed.map(([name]) => LINES.findIndex(([other]) => other === name));
-    const whole = await trying(() => series("actuators/series/motion", { run: at, joint: 0, width: 2 }));
+    const whole = await trying(() => series("actuators/series/motion", { log_number: at, joint: 0, width: 2 }));
     if (!whole) return;
     await trying(() => charts.set(last.joints.map((title, j) => ({ title, unit: "rad", height: 130, series: listed.map(([label, colour], k) => ({ label, colour, width: k ? 1.3 : 3 })),
-      fetch: async (from, to, width) => { const found = await series("actuators/series/motion", { run: at, joint: j, from, to, width }); return { t: found.t, values: columns.map((k) => found.values[k]) }; } })), [whole.t[0], whole.t.at(-1)]));
+      fetch: async (from, to, width) => { const found = await series("actuators/series/motion", { log_number: at, joint: j, from, to, width }); return { t: found.t, values: columns.map((k) => found.values[k]) }; } })), [whole.t[0], whole.t.at(-1)]));
   }
 
   function values() {
