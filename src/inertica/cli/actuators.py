@@ -106,6 +106,8 @@ def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]
             yield table(
                 f"{kind.words} in {kind.unit}", ("joint", "value", "+-", "95 % interval", "label"), rows, right=("value", "+-")
             )
+    if result.found_links:
+        yield _links_table(result)
     for name, run in result.free_run.items():
         where = f"{name}{', which was fitted' if run.fitted else ''}"
         rows = [
@@ -118,6 +120,17 @@ def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]
         )  # fmt: skip
     if files:
         yield written_to(files)
+
+
+def _links_table(result: ActuatorsResult) -> RenderableType:
+    """Links that were found: mass and first moments, in which gravity and most of the motion show."""
+    assert result.links is not None and result.links_spread is not None
+    rows = []
+    for j in result.found_links:
+        for name, k in (("mass in kg", 9), ("MX in kg m", 6), ("MY in kg m", 7), ("MZ in kg m", 8)):
+            cells = [number(result.links[j, k]), number(1.96 * result.links_spread[j, k], 2)]
+            rows.append([f"{j + 1} {result.joints[j].name}", name, *cells])
+    return table("links", ("joint", "of its link", "value", "+-"), rows, right=("value", "+-"))
 
 
 def _load(word: str) -> tuple[str, list[float | str]]:

@@ -338,6 +338,28 @@ def test_recorded_feed_forward_torques_fix_the_scale(tmp_path: Path) -> None:
     assert joint.kp.label != "determined"
 
 
+def test_links_that_are_found_too(tmp_path: Path) -> None:
+    """The last link is 1.5 times as heavy as the model says: found, it is used by free runs, exports and replays."""
+    rng = np.random.default_rng(12)
+    heavy = [*LEG[:2], replace(LEG[2], mass=1.5 * LEG[2].mass, inertia=tuple(1.5 * x for x in LEG[2].inertia))]
+    servos = random_servos(rng, 3, 0.4)
+    model = write_model(LEG, tmp_path / "leg.xml")
+    fitted, other = log_of(servos, heavy, 8.0, 1), log_of(servos, heavy, 4.0, 2)
+    arguments = {"validate": [other], "kp": servos.kp, "kd": servos.kd, "links_std": 0.01, "threads": 1}
+    plain, result = (ia.actuators(model, [fitted], **arguments, links=links) for links in ([], ["j3"]))
+    # gravity and swinging show the first moment across the joint
+    true = heavy[2].mass * heavy[2].center[2]
+    assert abs(result.links[2, 8] - true) < 4.0 * result.links_spread[2, 8] < 0.2 * abs(true)
+    after, before = (np.linalg.norm(next(iter(r.free_run.values())).rms) for r in (result, plain))
+    assert after < 0.5 * before
+    again = ActuatorsResult.load(result.save(tmp_path / "out"))
+    assert again.found_links == (2,)
+    np.testing.assert_allclose(ia.replay(model, other, again, threads=1).rms, next(iter(result.free_run.values())).rms, rtol=0.02)
+    written = ia.export_actuators(again, tmp_path / "sim", model=model)
+    exported = ia.load(tmp_path / "sim" / written.files[0])
+    assert exported.prior["MZ3"] == pytest.approx(result.links[2, 8], rel=1e-6)
+
+
 def test_a_damaged_result_is_a_sentence(found: ActuatorsResult, tmp_path: Path) -> None:
     found.save(tmp_path)
     file = tmp_path / "result.json"

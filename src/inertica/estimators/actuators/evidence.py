@@ -56,6 +56,7 @@ class Evidence:
         undetermined: (k, p) orthonormal directions, in units of `unit`, that the records do not determine.
         spread: (k,) standard deviations along them.
         blocks: stretches of time that counted as independent.
+        links: (l, l) covariance of the errors of the links, in their standard deviations.
     """
 
     free: tuple[Name, ...]
@@ -65,6 +66,7 @@ class Evidence:
     undetermined: Array
     spread: Array
     blocks: int
+    links: Array
 
     @property
     def alone(self) -> NDArray[np.bool_]:
@@ -103,9 +105,12 @@ def evidence(fit: Fit) -> Evidence:
     G = np.linalg.inv(whole)
     S = _scores(blocks, G)
     middle = S + kappa**2 * (prior + wide / WIDE**2)
-    covariance = (G @ middle @ G)[:p, :p]
+    everything = G @ middle @ G
+    covariance = everything[:p, :p]
     value = np.array([getattr(fit.values, name)[j] for name, j in fit.free])
-    return Evidence(fit.free, value, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, len(blocks))
+    return Evidence(
+        fit.free, value, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, len(blocks), everything[p:, p:]
+    )
 
 
 def units(fit: Fit) -> Array:

@@ -146,7 +146,8 @@ def simulated(runs: Runs, values: ActuatorValues, starts: Sequence[Start]) -> li
     out = []
     for k, record in enumerate(runs.records):
         r = record.q - runs.positions(k, values, starts[k])
-        out.append(np.where(record.use, r, np.nan))
+        # a simulation that diverged ends in NaN, which would read as samples that do not count
+        out.append(np.where(record.use, np.where(np.isfinite(r), r, np.inf), np.nan))
     return out
 
 

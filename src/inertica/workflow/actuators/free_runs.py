@@ -10,7 +10,7 @@ from inertica.arrays import Array
 from inertica.estimators.actuators.fit import first_states, fit
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.values import ActuatorValues
-from inertica.workflow.actuators.groups import COARSE, QUICK, Group, longest_step, resolution
+from inertica.workflow.actuators.groups import COARSE, QUICK, Group, Judged, longest_step, resolution
 from inertica.workflow.actuators.known import FOUND_STD, Setup
 from inertica.workflow.actuators.result import FreeRun, Trace
 
@@ -87,4 +87,14 @@ def links_found(setup: Setup, groups: Sequence[Group]) -> Array:
     out = setup.links
     for group in groups:
         out[list(group.joints)] = group.fit.errors.at(group.fit.links).reshape(-1, 10)
+    return out
+
+
+def links_spread(setup: Setup, groups: Sequence[Judged]) -> Array:
+    """(n, 10) standard deviations of these."""
+    out = np.zeros_like(setup.links)
+    for group in groups:
+        rates = group.fit.errors.rates(group.fit.links)
+        variances = np.einsum("ai,ab,bi->i", rates, group.evidence.links, rates)
+        out[list(group.joints)] = np.sqrt(np.maximum(variances, 0.0)).reshape(-1, 10)
     return out

@@ -23,9 +23,9 @@ from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.actuators import judged
 from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_friction, with_limits
-from inertica.workflow.actuators.free_runs import before, free_run, links_found
+from inertica.workflow.actuators.free_runs import before, free_run, links_found, links_spread
 from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined, through
-from inertica.workflow.actuators.known import Setup, known_values, links_deviation
+from inertica.workflow.actuators.known import FOUND_STD, Setup, known_values, links_deviation
 from inertica.workflow.actuators.loads import HungMass, added_parameters
 from inertica.workflow.actuators.log_checks import in_words, motion_findings, saturation_findings
 from inertica.workflow.actuators.records import check, records
@@ -126,6 +126,8 @@ def actuators(
         warnings=(*in_words(findings, setup.names), *judged.warnings_of(setup, evidence)),
         notes=tuple(notes),
         links=links_found(setup, evidence),
+        links_spread=links_spread(setup, evidence),
+        found_links=tuple(int(j) for j in np.flatnonzero(setup.links_std >= FOUND_STD)),
         constant_friction=judged.constant_friction(values, evidence),
     )
     for sentence in result.warnings:

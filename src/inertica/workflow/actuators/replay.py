@@ -68,6 +68,7 @@ def replay(
     values, standstill, hold = _servos(description, result)
     parts = records(log if isinstance(log, Log) else read_log(log, description))
     links = np.array(Equations(description.layout).link_inertia(list(description.prior.values)), float)
+    links = links if result is None else result.simulated_links(links)
     q = [np.full_like(part.q, np.nan) for part in parts]
     target = Native(threads or os.cpu_count() or 1)
     for joints in branches(description.robot):

@@ -166,7 +166,10 @@ class ActuatorsResult:
         impedance, rate: of friction at standstill, see `dynamics.servo.Standstill`.
         logs: that were fitted.
         warnings, notes: one sentence each.
-        links: (n, 10) parameters of the links that fit best within their uncertainty; free runs take those of the model file.
+        links: (n, 10) parameters of the links that fit best within their uncertainty; simulations take those of the model file, but
+            for those that were to be found.
+        links_spread: (n, 10) standard deviations of these.
+        found_links: 0-based joints whose links were to be found.
         constant_friction: (n,) N m, Coulomb friction that does the same work in the logs as all dry friction that was found, for
             simulators that have no other; empty for that of the joints.
     """
@@ -187,12 +190,21 @@ class ActuatorsResult:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     links: Array | None = None
+    links_spread: Array | None = None
+    found_links: tuple[int, ...] = ()
     constant_friction: tuple[float, ...] = ()
 
     @property
     def values(self) -> ActuatorValues:
         """All values, as the simulation takes them."""
         return ActuatorValues(**{name: np.array([getattr(j, name).value for j in self.joints]) for name in QUANTITIES})
+
+    def simulated_links(self, stated: Array) -> Array:
+        """(n, 10) links of a model file, in their places those that were found."""
+        out = np.array(stated, float).reshape(-1, 10)
+        if self.links is not None:
+            out[list(self.found_links)] = self.links[list(self.found_links)]
+        return out
 
     def draws(self, count: int, seed: int = 0) -> list[ActuatorValues]:
         """Sets of values drawn from what the logs leave open, correlated as it is."""
@@ -240,6 +252,8 @@ class ActuatorsResult:
             "standstill": {"impedance": self.impedance, "rate": self.rate},
             "links_std": self.links_std,
             "links": None if self.links is None else self.links.tolist(),
+            "links_spread": None if self.links_spread is None else self.links_spread.tolist(),
+            "found_links": [j + 1 for j in self.found_links],
             "constant_friction": list(self.constant_friction),
             "posterior": {
                 "names": [[name, joint + 1] for name, joint in self.posterior.names],
@@ -299,6 +313,9 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         impedance=typed(float, saved["standstill"]["impedance"]),
         rate=typed(float | None, saved["standstill"]["rate"]),
         links=None if saved["links"] is None else np.array(saved["links"], float),
+        # results of 0.2.0 do not have these
+        links_spread=None if saved.get("links_spread") is None else np.array(saved["links_spread"], float),
+        found_links=tuple(j - 1 for j in typed(tuple[int, ...], saved.get("found_links", []))),
         constant_friction=typed(tuple[float, ...], saved["constant_friction"]),
         **texts,
     )
@@ -319,7 +336,9 @@ def _contradiction(result: ActuatorsResult) -> str | None:
         return "confounded quantities are not among those of the posterior"
     if any(not len(run.rms) == len(run.before) == n for run in result.free_run.values()):
         return "free runs are not of all joints"
-    if len(result.constant_friction) not in (0, n) or (result.links is not None and result.links.shape != (n, 10)):
+    arrays = [x for x in (result.links, result.links_spread) if x is not None]
+    outside = any(not 0 <= j < n for j in result.found_links) or (result.found_links and result.links is None)
+    if len(result.constant_friction) not in (0, n) or any(x.shape != (n, 10) for x in arrays) or outside:
         return "links or friction are not of all joints"
     return None
 

@@ -173,16 +173,16 @@ def _of_actuators(result: ActuatorsResult, model: str | Path | Description | Non
     values = result.values.changed(kp=np.where(seen, result.values.kp, np.nan), kd=np.where(seen, result.values.kd, np.nan))
     extra = np.array(result.constant_friction or values.coulomb) - values.coulomb
     actuators = JointActuators(
-        description, _plain_links(description), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}",
+        description, _plain_links(description, result), values, result, origin=f"inertica actuators, logs {', '.join(result.logs)}",
         extra_friction=extra, motor=_stated_motor(description),
     )  # fmt: skip
     return actuators.with_values(constant(values, extra))
 
 
-def _plain_links(description: Description) -> Parameters:
+def _plain_links(description: Description, result: ActuatorsResult) -> Parameters:
     """Links of the model as the fit took them, payloads included, with room for armature and friction."""
     layout = plain_layout(description.robot)
-    links = Equations(description.layout).link_inertia(list(description.prior.values))
+    links = result.simulated_links(np.array(Equations(description.layout).link_inertia(list(description.prior.values)), float))
     named = {
         name: float(value) for j in layout.robot.links for name, value in zip(layout.names[layout.link(j)], links[j], strict=True)
     }
