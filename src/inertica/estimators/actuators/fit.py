@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from inertica.arrays import Array
+from inertica.errors import InputError
 from inertica.estimators.actuators.arrow import Arrow
 from inertica.estimators.actuators.links import LinkErrors
 from inertica.estimators.actuators.record import Record
@@ -310,10 +311,16 @@ class _Search:
         """
         p, l, m = self.p, self.l, 2 * self.n
         out = Arrow.empty(p + l, len(point.starts), m)
-        sigma = np.sqrt(rms(residuals) ** 2 + self.floor**2)
+        # a record whose simulation diverged does not say where to go
+        followed = [k for k, r in enumerate(residuals) if not np.isinf(r).any()]
+        if not followed:
+            name = self.runs.records[0].name
+            raise InputError(f"{name}: simulations diverge from where the search begins; are gains, links and units the robot's?")
+        sigma = np.sqrt(rms([residuals[k] for k in followed]) ** 2 + self.floor**2)
         scale = np.concatenate([self._slopes(point.values), np.ones(l + m)])
         runs, wanted = self._runs(point), Directions(self.free, self.errors.rates(point.links), True)
-        for k, r in enumerate(residuals):
+        for k in followed:
+            r = residuals[k]
             _, J = runs.derivatives(k, point.values, point.starts[k], wanted)
             weight = np.where(np.isnan(r), 0.0, 1.0 / sigma)
             J *= weight

@@ -42,14 +42,10 @@ FEWEST_IN_PIECE = 30
 """Samples of such a run."""
 
 ENOUGH = 200
-"""Samples for each unknown that searches and choices see: more of a long log would make them slower and lead them no better.  In the
-end everything counts."""
+"""Samples for each unknown that the search begins with: more of a long log would make it slower and lead it no better."""
 
 REMEMBERED = 8
 """Lengths of a part for which the commands before it are kept: they act late."""
-
-STRETCHES = 20
-"""Parts of long logs that these samples are taken from."""
 
 LONGEST = 10_000
 """Samples of a record; longer ones are cut, so that memory does not grow with the length of a log."""
@@ -64,13 +60,11 @@ class Group:
 
     Args:
         joints: their numbers in the robot.
-        fit: to all records, or to stretches of long ones.
-        records: all.
+        fit: to all records.
     """
 
     joints: tuple[int, ...]
     fit: Fit
-    records: Sequence[Record]
 
     @property
     def active(self) -> frozenset[int]:
@@ -96,7 +90,7 @@ class Judged(Group):
             change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in known.free])
             left = np.where(known.alone, change * ratio**2 / (1.0 - ratio**2), 0.0)
             known = replace(known, covariance=known.covariance + np.outer(left, left))
-        return cls(group.joints, group.fit, group.records, known)
+        return cls(group.joints, group.fit, known)
 
 
 def fitted_group(
@@ -122,11 +116,10 @@ def fitted_group(
         return None
     say(f"start of joints {', '.join(str(j + 1) for j in joints)}")
     robot, links = branch(setup.description.robot, joints), setup.links_of(joints)
-    everything = [part for record in records for part in cut(record.joints(joints), LONGEST)]
+    parts = [part for record in records for part in cut(record.joints(joints), LONGEST)]
     stated = setup.known.of(joints)
     known = stated.known | {(name, k) for name in OPTIONAL for k in range(len(joints))}
     free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
-    parts = stretches(everything, ENOUGH * len(free))
     candidates = starts(robot, links, parts, stated.values, known, "zero")
     if start is not None:
         candidates.append(_with_known(start.joints(list(joints)), stated.values, known))
@@ -134,7 +127,7 @@ def fitted_group(
     runs = Runs(
         robot, links, parts, setup.target, longest_step(robot, links, parts, candidates, COARSE), "zero", Standstill.mujoco()
     )
-    pieces = [short_pieces(robot, links, parts, candidates, periods) for periods in PERIODS]
+    pieces = [spread(short_pieces(robot, links, parts, candidates, periods), ENOUGH * len(free)) for periods in PERIODS]
     begin = best_start(runs.with_records(pieces[0]), candidates, floor)
     runs, progress = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE)), prefixed(joints, say)
     estimate = fit(runs.with_records(pieces[0]), free, begin, floor, setup.links_std[list(joints)], EARLY, progress)
@@ -142,21 +135,13 @@ def fitted_group(
         estimate = continued(_on(estimate, longer), floor, EARLY, progress)
     estimate = continued(_on(estimate, parts), floor, say=progress)
     _check_explained(estimate, [setup.names[j] for j in joints], joints)
-    return Group(joints, estimate, everything)
+    return Group(joints, estimate)
 
 
 def _on(fitted: Fit, records: Sequence[Record]) -> Fit:
     """The same values on other records, each from what was measured first."""
     runs = fitted.runs.with_records(records)
     return replace(fitted, runs=runs, starts=first_states(runs))
-
-
-def through(group: Group, say: Say) -> Group:
-    """The fit to all records."""
-    if len(group.fit.runs.records) == len(group.records):
-        return group
-    whole = continued(_on(group.fit, group.records), resolution(group.records), say=prefixed(group.joints, say))
-    return replace(group, fit=whole)
 
 
 def refined(group: Group, say: Say) -> Group:
@@ -225,14 +210,11 @@ def cut(record: Record, samples: int) -> list[Record]:
     return [record.part(int(a), int(b), REMEMBERED * samples) for a, b in pairwise(edges)]
 
 
-def stretches(records: Sequence[Record], samples: int) -> list[Record]:
-    """Stretches that lie evenly in the records and have about that many samples together; all of them where they have no more."""
-    total = sum(len(record.t) for record in records)
-    if total <= samples:
-        return list(records)
-    parts = [part for record in records for part in cut(record, max(FEWEST_IN_PIECE, samples // STRETCHES))]
-    count = max(1, round(len(parts) * samples / total))
-    return [parts[i] for i in np.linspace(0, len(parts) - 1, count).round().astype(int)]
+def spread(pieces: Sequence[Record], samples: int) -> list[Record]:
+    """Pieces that lie evenly in the logs and have about that many samples together."""
+    total = sum(len(piece.t) for piece in pieces)
+    count = max(1, int(len(pieces) * min(1.0, samples / total)))
+    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, count).round().astype(int)]
 
 
 def resolution(parts: Sequence[Record]) -> Array:

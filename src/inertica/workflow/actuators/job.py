@@ -24,7 +24,7 @@ from inertica.robot.load import load
 from inertica.workflow.actuators import judged
 from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_friction, with_limits
 from inertica.workflow.actuators.free_runs import before, free_run, links_found, links_spread
-from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined, through
+from inertica.workflow.actuators.groups import Judged, Say, fitted_group, refined
 from inertica.workflow.actuators.known import FOUND_STD, Setup, known_values, links_deviation
 from inertica.workflow.actuators.loads import HungMass, added_parameters
 from inertica.workflow.actuators.log_checks import in_words, motion_findings, saturation_findings
@@ -96,7 +96,6 @@ def actuators(
     groups = choose_hold(groups, hold, notes, say)
     groups = [with_friction(with_limits(setup, group, say), notes, setup.names, say) for group in groups]
     clock.stage("choices")
-    groups = [through(group, say) for group in groups]
     fine = [refined(group, say) for group in groups]
     clock.stage("refinement")
     say("intervals")
