@@ -41,10 +41,11 @@ FOUR_BAR = f"""<mujoco model="four-bar">
 <option timestep="0.0005" integrator="implicitfast" gravity="0 -9.81 0"><flag contact="disable"/></option>
 <worldbody>
  <body name="crank"><joint name="motor" axis="0 0 1" {DRIVE}/><inertial pos=".1 .02 0" mass="1" diaginertia=".01 .01 .02"/>
-  <body name="coupler" pos=".3 0 0"><joint name="pin" axis="0 0 1"/><inertial pos=".4 0 0" mass=".7" diaginertia=".01 .04 .04"/>
+  <body name="coupler" pos=".3 0 0" euler="0 0 0.8127555613686607"><joint name="pin" axis="0 0 1"/>
+   <inertial pos=".4 0 0" mass=".7" diaginertia=".01 .04 .04"/>
    <site name="tip" pos=".8 0 0"/></body>
  </body>
- <body name="rocker" pos="1 0 0" euler="0 0 1.6"><joint name="pivot" axis="0 0 1"/>
+ <body name="rocker" pos="1 0 0" euler="0 0 1.8234765819369749"><joint name="pivot" axis="0 0 1"/>
   <inertial pos=".3 0 0" mass=".9" diaginertia=".01 .03 .03"/>
   <site name="end" pos=".6 0 0"/></body>
 </worldbody>

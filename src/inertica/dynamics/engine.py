@@ -18,6 +18,7 @@ from inertica.dynamics.simulate import RunOptions, Simulation, simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError
+from inertica.robot.loops import require_tree
 
 __all__ = ["Engine", "Reduction"]
 
@@ -93,6 +94,7 @@ class Engine(Model):
         self, q: ArrayLike, dq: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """(N, n) generalised momentum p = M dq, and (N, n) what bodies add: tau = dp/dt + flow + friction and other terms."""
+        require_tree(self.layout.robot, "an observer of external torques")
         both = self._evaluate(self._momentum, self.motion(q=q, dq=dq) | self._values(chi, shapes))
         return both[:, : self.n], both[:, self.n :]
 
@@ -153,6 +155,7 @@ class Engine(Model):
         self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any
     ) -> Simulation:
         """Closed-loop simulation of one or many runs; see `inertica.dynamics.simulate`, options are those of its `RunOptions`."""
+        require_tree(self.layout.robot, "simulation in a control loop")
         return simulate(self, chi, reference, gains, dt, RunOptions(**options))
 
     @cached_property

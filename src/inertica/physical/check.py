@@ -154,7 +154,8 @@ def check_model(
     layout, links = parameters.layout, check_links(parameters)
     q = random_states(layout, configurations, seed=seed).q
     M = np.asarray(Engine(layout).mass_matrix(q, parameters.values, parameters.shapes))
-    smallest = np.linalg.eigvalsh(M)[:, 0]
+    free = [j for j in range(layout.robot.n) if j not in layout.robot.dependent]
+    smallest = np.linalg.eigvalsh(M[:, free][:, :, free])[:, 0]
     worst = int(np.argmin(smallest))
     negative, violated = negative_names(parameters), broken(parameters, constraints)
     return ModelCheck(layout.robot.name, links, negative, float(smallest[worst]), q[worst], len(q), violated)

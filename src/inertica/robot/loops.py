@@ -290,7 +290,7 @@ def with_loops(
             f"{robot.name}: the loop '{worst.words}' cannot close: {gap:.3g} stays open however its joints are turned; check its "
             "frames and lengths"
         )
-    dependent = _chosen(loose, q[0], [*stated, *passive, *likely])
+    dependent = _chosen(loose, q[0], [*passive, *stated, *likely])
     if free := [robot.joints[j].name for j in passive if j not in dependent]:
         raise InputError(f"{robot.name}: no loop determines the passive joint{'s' * (len(free) > 1)} {', '.join(free)}")
     if len(dependent) == robot.driven:

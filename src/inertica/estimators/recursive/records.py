@@ -20,6 +20,7 @@ from inertica.logs.noise import FOURTH, MAD, position_noise
 from inertica.preprocessing.edge import motion_band
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
+from inertica.robot.loops import require_tree
 
 Between = Literal["auto", "interpolated", "held"]
 
@@ -98,6 +99,7 @@ class Record:
         """With the inverse inertia of a robot with these parameters."""
         chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
         chi[problem.base.retained] = beta
+        require_tree(problem.base.layout.robot, "a filter of positions")
         thinned = max(1, int(EASE / motion.dt))
         return replace(
             self, ease=np.asarray(np.linalg.inv(problem.engine.mass_matrix(motion.q[::thinned], chi, shapes))), thinned=thinned

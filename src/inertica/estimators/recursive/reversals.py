@@ -15,6 +15,7 @@ import numpy as np
 from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.recursive.records import Record
+from inertica.robot.loops import require_tree
 
 POSES = 20
 """At which the jump is looked at."""
@@ -41,6 +42,7 @@ def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array, dou
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
     n = problem.base.layout.robot.n
     chi[problem.base.retained] = beta
+    require_tree(problem.base.layout.robot, "a filter of positions")
     jumps = []
     for motion, record in zip(problem.motions, records, strict=True):
         step = float(record.t[1] - record.t[0]) / max(1, int(record.steps[1] - record.steps[0]))

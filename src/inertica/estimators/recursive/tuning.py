@@ -20,6 +20,7 @@ from inertica.arrays import Array
 from inertica.estimators.base import Problem
 from inertica.estimators.recursive.records import Record, drive_noises, position_noises, torque_noises
 from inertica.estimators.recursive.reversals import reversal_jumps
+from inertica.robot.loops import require_tree
 
 EPSILON = 1e-3
 """Added to |beta0|."""
@@ -185,6 +186,7 @@ def _acceleration_variance(problem: Problem, beta: Array, torque: Array) -> Arra
     """(n,) variance of M^-1 w, w the noise of the torque; median over the motion."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
     chi[problem.base.retained] = beta
+    require_tree(problem.base.layout.robot, "a filter of positions")
     variances = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]
     return np.asarray(np.median(np.concatenate(variances), axis=0))
 

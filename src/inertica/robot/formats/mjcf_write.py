@@ -18,6 +18,7 @@ from inertica.errors import InputError
 from inertica.escape import xml_comment
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
+from inertica.robot.loops import require_tree
 from inertica.robot.model import IDENTITY, ORIGIN, Joint, Matrix, Robot
 from inertica.robot.terms import Spring
 from inertica.robot.writeback import MARK, label_texts, numbers
@@ -34,6 +35,7 @@ def mjcf_text(parameters: Parameters, labels: Mapping[str, str] | None = None) -
         labels: parameter name -> trust label, written as a comment into each body.
     """
     robot = parameters.layout.robot
+    require_tree(robot, "a new MJCF file")
     _check(parameters)
     lines = [
         f"<mujoco model={quoteattr(robot.name)}>",

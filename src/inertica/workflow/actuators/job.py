@@ -21,6 +21,7 @@ from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
+from inertica.robot.loops import require_tree
 from inertica.workflow.actuators import judged
 from inertica.workflow.actuators.choices import choose_hold, choose_standstill, with_friction, with_limits
 from inertica.workflow.actuators.free_runs import before, free_run, links_found, links_spread
@@ -77,6 +78,7 @@ def actuators(
     clock = _Clock()
     say("reading")
     description = robot if isinstance(robot, Description) else load(robot)
+    require_tree(description.robot, "the identification of servos")
     if not logs:
         raise InputError("actuators needs at least one log")
     added = added_parameters(description, loads or {}, [*logs, *validate])

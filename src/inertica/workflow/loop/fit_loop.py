@@ -33,6 +33,7 @@ from inertica.preprocessing.edge import usual_cutoff
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.loops import require_tree
 from inertica.workflow.identify.inputs import LogLike, described, read_one
 from inertica.workflow.loop.loop_rows import Fitted, Signals, fitted
 
@@ -124,6 +125,7 @@ def fit_loop(
         >>> found = ia.fit_loop("card.yaml", ["run1.csv.gz"])
     """
     description = described(robot)
+    require_tree(description.robot, "the fit of a control law")
     recorded = [seen(read_one(log, description)) for log in logs]
     known = [name for name, one in LAWS.items() if one.fitted]
     if law is not None and law not in known:

@@ -33,6 +33,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
 from inertica.robot.inertia import frame_change_matrix
+from inertica.robot.loops import require_tree
 from inertica.robot.model import Robot
 from inertica.robot.terms import RigidBody
 from inertica.threads import one_thread
@@ -81,6 +82,7 @@ def payload_by_wrench(
     """
     say = progress or (lambda _: None)
     description = described(robot)
+    require_tree(description.robot, "a load by a wrist sensor")
     at = flange(description, frame)
     with_sensor = replace(
         description, log={**description.log, "surroundings": True}
