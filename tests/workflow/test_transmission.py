@@ -135,7 +135,7 @@ def test_units_change_nothing_but_units() -> None:
         "cutoff": 7.5,
         "delay": 0.0,
         "friction": ("viscous", "coulomb"),
-        "gravity": (0.0, 0.0, -9.81 * 2.5),
+        "gravity": (0.0, 0.0, -9.81 * 0.25),
         "method": "wls",
     }
     other = ia.identify(card(), [slow], quick=True, **stated)

@@ -25,6 +25,7 @@ from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import LABELS
 from inertica.numbers import number
 from inertica.report.digest import Role, digest
+from inertica.report.drift import drift_sentences
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, base_rows
 from inertica.report.transmission import COLUMNS, TITLE, not_testable, transmission_rows
@@ -172,6 +173,7 @@ class ResultView:
         yield table(title, BASE, base_rows(result), right=BASE[1:4])
         yield self._standard()
         yield f"{symbol_words(result.entries)}\n"
+        yield from drift_sentences(result)
         if result.transmission.joints:
             yield table(TITLE.lower(), COLUMNS, transmission_rows(result), right=COLUMNS[1:])
         if untested := not_testable(result):

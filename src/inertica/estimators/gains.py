@@ -220,15 +220,18 @@ def start_gains(problem: GainProblem) -> Array:
     return _guessed(problem, np.where(sure, out, usual), np.flatnonzero(~sure), sigma)
 
 
-def start_from_model(problem: GainProblem, torque: Array) -> tuple[Array, Array]:
+def start_from_model(problem: GainProblem, torque: Array, braking: NDArray[np.bool_]) -> tuple[Array, Array]:
     """(n,) 1 / K of each joint alone, for links as the model has them and friction of the joint's own, and (n,) how far what the links
     ask of the current stands out of its noise; 1 / K is the median where that is nothing.
+
+    The sign is that with which friction brakes, where friction shows more than the links do.
 
     Args:
         problem: the records; those with loads are left out.
         torque: (b,) base parameters of links and drives by the model.
+        braking: (f,) directions of friction that are no offset.
     """
-    size, out, felt = problem.friction.shape[1], np.full(problem.n, np.nan), np.zeros(problem.n)
+    out, felt = np.full(problem.n, np.nan), np.zeros(problem.n)
     for j in range(problem.n):
         rows = []
         for one in problem.sets:
@@ -236,11 +239,17 @@ def start_from_model(problem: GainProblem, torque: Array) -> tuple[Array, Array]
                 factor = one.system.factors[j]
                 where = list(factor.columns)
                 rows.append(np.column_stack([factor.R @ problem.friction[where], factor.R @ torque[where], factor.z]))
-        # of links and current, what friction does not explain
-        whole = stacked_factor(np.vstack(rows))
-        if abs(whole[size, size]) > 0.0:
-            out[j] = whole[size, size + 1] / whole[size, size]
-            felt[j] = abs(whole[size, size + 1])
+        whole = np.vstack(rows)
+        columns, z = whole[:, :-1], whole[:, -1]
+        values = _solved(columns, z)
+        shown = np.abs(values) * np.linalg.norm(columns, axis=0)
+        felt[j] = shown[-1]
+        if values[-1] != 0.0:
+            out[j] = values[-1]
+        brakes = np.flatnonzero(np.append(braking, False))
+        strongest = brakes[np.argmax(shown[brakes])] if len(brakes) else -1
+        if shown[strongest] > felt[j]:
+            out[j] = np.abs(out[j]) * np.sign(values[strongest])
     usual = float(np.nanmedian(np.abs(out)))
     return np.where(np.isfinite(out) & (out != 0.0), out, usual), felt / problem.noise()
 

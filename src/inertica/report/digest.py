@@ -12,6 +12,7 @@ from pathlib import Path
 
 from inertica.identifiability.labels import LABELS
 from inertica.numbers import NONE, number
+from inertica.report.drift import drift_line
 from inertica.report.names import shortened
 from inertica.report.transmission import transmission_line
 from inertica.report.verdict_words import verdict_words
@@ -83,7 +84,8 @@ def digest(
     conclusion = Line(f"Verdict: {judged.level}. {words.headline}."[:width], Role.VERDICT)
     head = [*_wrapped(words.first_line, width, Role.FIRST), Line(""), conclusion]
     body = [Line(""), *_joints(result, width), Line(""), *_wrapped(_model(result), width)]
-    body += _wrapped(transmission_line(result), width, most=MOST_LINES)
+    for line in (transmission_line(result), drift_line(result)):
+        body += _wrapped(line, width, most=MOST_LINES)
     end = [
         *_written(files, width),
         *_wrapped(f"Next: {words.next}.", width, most=MOST_LINES, indent=6),

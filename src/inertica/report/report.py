@@ -14,6 +14,7 @@ from inertica.report.bristles import BRISTLES, TITLE, bristle_section
 from inertica.report.correlation import correlation_section
 from inertica.report.data import Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
+from inertica.report.drift import drift_section
 from inertica.report.names import short_names
 from inertica.report.tables import (
     base_table,
@@ -74,6 +75,7 @@ def report(result: Result, motions: Motions) -> str:
         *fit_sections(result, fitted),
         *bristle_section(result),
         *transmission_section(result),
+        *drift_section(result),
         html.section("map", CONTENTS["map"], trust_map(result)),
         html.section("parameters", CONTENTS["parameters"], *standard_table(result)),
         html.section("consistency", CONTENTS["consistency"], *consistency(result, fitted)),

@@ -39,6 +39,9 @@ SURE = 3.3
 
 STEPS = 20
 
+STARTS = (1.0, 0.5, 0.0)
+"""Parts of the motor's inertia from which the search for a gap begins."""
+
 MARGINS = (1.0, 0.5, 0.25, 0.125)
 """Parts of the filter's reach on each side of a crossing of the gap that are left out, the widest that leaves enough rows."""
 
@@ -148,23 +151,28 @@ def _untold(rows: Sequence[DriveRows]) -> list[Array]:
 
 
 def _with_gap(rows: Sequence[DriveRows], bend: Bend) -> tuple[Bend, list[Array]]:
-    """With a gap, if the data show one: the side it is on follows from the torque through the spring, that from the rest."""
-    through, with_gap = _through(rows, bend), None
+    """With a gap, if the data show one: the side it is on follows from the torque through the spring, that from the rest.
+
+    A gap that is not there yet spoils the motor's inertia, from which the search begins, so that it begins several times.
+    """
+    trials = [trial for part in STARTS if (trial := _with_gap_from(rows, bend, _through(rows, bend, part))) is not None]
+    if not trials:
+        return bend, _untold(rows)
+    return min(trials, key=lambda trial: float(_left_out(rows, trial[0].terms, trial[1]).sum()))
+
+
+def _with_gap_from(rows: Sequence[DriveRows], bend: Bend, through: list[Array]) -> tuple[Bend, list[Array]] | None:
+    """The same from one guess of the torque through the spring; None where no gap shows."""
+    trial = None
     for _ in range(STEPS):
         crossed = _crossed(rows, through)
-        if _rows_in_use(crossed) < FEWEST:
-            return bend, _untold(rows)
-        trial = _tried(crossed, bend, GAP, through)
+        trial = _tried(crossed, bend, GAP, through) if _rows_in_use(crossed) >= FEWEST else None
         if trial is None or trial.value(GAP) <= 0.0:
-            return bend, _untold(rows)
-        after = _through(rows, trial)
-        settled = all(np.array_equal(np.sign(a[o.use]), np.sign(b[o.use])) for a, b, o in zip(after, through, rows, strict=True))
-        with_gap, through = trial, after
-        if settled:
+            return None
+        before, through = through, _through(rows, trial)
+        if all(np.array_equal(np.sign(a[o.use]), np.sign(b[o.use])) for a, b, o in zip(through, before, rows, strict=True)):
             break
-    if with_gap is None:
-        return bend, _untold(rows)
-    return _away_from_crossings(rows, with_gap, through), through
+    return None if trial is None else (_away_from_crossings(rows, trial, through), through)
 
 
 def _away_from_crossings(rows: Sequence[DriveRows], with_gap: Bend, through: Sequence[Array]) -> Bend:
@@ -179,13 +187,13 @@ def _away_from_crossings(rows: Sequence[DriveRows], with_gap: Bend, through: Seq
     return with_gap
 
 
-def _through(rows: Sequence[DriveRows], bend: Bend) -> list[Array]:
-    """(N,) torque through the spring, motion by motion: what the links ask for, without the motor's own inertia.
+def _through(rows: Sequence[DriveRows], bend: Bend, part: float = 1.0) -> list[Array]:
+    """(N,) torque through the spring, motion by motion: what the links ask for, without a part of the motor's own inertia.
 
     Not of the bend's other terms: a lag between both encoders passes for friction there.
     """
     motor = bend.value(INERTIA) / bend.value(SPRING) if bend.value(SPRING) > 0.0 else 0.0
-    return [one.rigid - max(motor, 0.0) * one.ddq for one in rows]
+    return [one.rigid - part * max(motor, 0.0) * one.ddq for one in rows]
 
 
 def _crossed(rows: Sequence[DriveRows], through: Sequence[Array], margin: float = 0.0) -> list[DriveRows]:

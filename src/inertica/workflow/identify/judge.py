@@ -26,6 +26,7 @@ from inertica.validation.survey import log_torque_difference
 from inertica.workflow.decisions.standstill import RoundingErrors
 from inertica.workflow.identify.before import Before, before, headline_set
 from inertica.workflow.identify.choice import Say
+from inertica.workflow.identify.drift import Drift, friction_drift
 from inertica.workflow.identify.fit import Fitted, identified
 from inertica.workflow.identify.hold_out import HoldOut
 from inertica.workflow.identify.inputs import HOLD_OUT, IDENTIFICATION
@@ -61,7 +62,7 @@ def judge(fitted: Fitted, say: Say) -> Identification:
         references=inputs.settings.references if needed else (), check=chosen.report, lack_of_fit=misfit, command=inputs.command,
         speeds=_fastest(used), gravity=chosen.mount, motions=motions,
         shape_std=chosen.shapes, before=came_in, correction=fitted.added, standstill=fitted.standstill,
-        transmission=transmission(fitted.predictor, estimate.base, () if inputs.torque_only else used),
+        transmission=transmission(fitted.predictor, estimate.base, () if inputs.torque_only else used), drift=_drift(fitted),
     )  # fmt: skip
     warnings = (
         *notes.warnings,
@@ -146,6 +147,13 @@ def _lack_of_fit(fitted: Fitted) -> LackOfFit:
     pairs = [(run.problem, run.estimate) for run in fitted.replicas.runs]
     of_part = fitted.uncorrected if fitted.whole or not pairs else fitted.estimator.estimate(fitted.part)
     return lack_of_fit(fitted.part, of_part, pairs, fitted.replicas.reason)
+
+
+def _drift(fitted: Fitted) -> Drift:
+    """Friction that changes along the logs that choices were made on."""
+    torques = fitted.part.motions[0].recipe.regressor == "torque" if fitted.part.motions else False
+    usable = torques and not fitted.chosen.inputs.torque_only
+    return friction_drift(fitted.part, fitted.parameters.values) if usable else Drift()
 
 
 def _too_slow(parameters: Parameters, motions: Sequence[Motion]) -> dict[str, float]:

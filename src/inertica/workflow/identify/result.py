@@ -39,6 +39,7 @@ from inertica.workflow.export.exported import ExportedModel
 from inertica.workflow.friction.bristles import Bristles
 from inertica.workflow.identify.before import Before
 from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.drift import Drift
 from inertica.workflow.identify.mount import Mount
 from inertica.workflow.identify.parameter_table import Entry, documents, frame, notebook_table
 from inertica.workflow.identify.prediction import engine_of, judged, predicted_torque, with_correction
@@ -105,6 +106,7 @@ class Identification(Tabular):
             torque as well; its layout may have friction that the parameters lack.  None where predictions are those of the parameters.
         standstill: how predictions treat dry friction near standstill.
         transmission: what lies between motors and links, where logs have positions of both sides.
+        drift: friction that changes with temperature or time.
         motions: data set -> its logs as predictions are made from them; empty in a result that was read (`motions_of`).
     """
 
@@ -132,6 +134,7 @@ class Identification(Tabular):
     correction: Parameters | None = None
     standstill: Standstill = HELD
     transmission: Transmission = field(default_factory=Transmission)
+    drift: Drift = field(default_factory=Drift)
     motions: Motions = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from inertica.arrays import Array
 from inertica.errors import InputError
-from inertica.estimators.gains import MASS, GainProblem, Statements
+from inertica.estimators.gains import MASS, GainProblem, Statements, start_from_model
 from inertica.identifiability.base import BaseModel
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
@@ -252,6 +252,13 @@ def link_sizes(ten: Array) -> Array:
     """(10,) what errors of a link's parameters are relative to: largest inertia, mass times radius of gyration, mass."""
     widest = float(np.max(np.linalg.eigvalsh(inertia.matrix(ten))))
     return np.array([widest] * 6 + [np.sqrt(widest * ten[MASS])] * 3 + [ten[MASS]])
+
+
+def model_start(problem: GainProblem, values: Parameters) -> tuple[Array, Array]:
+    """(n,) 1 / K by the model's links and by friction that brakes, and (n,) how far the links stand out of the noise."""
+    base = problem.sets[0].system.base
+    kinds = np.array([base.layout.parameters[k].kind for k in base.retained])
+    return start_from_model(problem, rigid_part(base, values), kinds[problem.friction.any(axis=1)] != "offset")
 
 
 def rigid_part(base: BaseModel, values: Parameters) -> Array:

@@ -18,7 +18,6 @@ from inertica.estimators.gains import (
     KnownLoad,
     LoadSet,
     parameters_of,
-    start_from_model,
     total_least_squares,
     unscaled,
 )
@@ -41,7 +40,7 @@ from inertica.workflow.identify.inputs import check_all_move, read_one
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import LogLike, identify
 from inertica.workflow.identify.settings import Settings
-from inertica.workflow.payload.gain_knowledge import Knowledge, Start, rigid_part, stated
+from inertica.workflow.payload.gain_knowledge import Knowledge, Start, model_start, stated
 
 Form = Literal["tls", "constrained", "unscaled"]
 
@@ -130,8 +129,7 @@ def joint_fit(
         recipes = _recipes(plain, _recipe(plain, first, settings, say), units, settings).recipes
         first_problem = _problem(plain, recipes, units, *known)
         if not _absolute(loads, currents):
-            rigid = rigid_part(first_problem.sets[0].system.base, usable_prior(plain)[0])
-            reference = int(np.argmax(np.abs(start_from_model(first_problem, rigid)[1])))
+            reference = int(np.argmax(model_start(first_problem, usable_prior(plain)[0])[1]))
         guess = _estimated(first_problem, currents, plain, reference).factors
         first = tuple(in_units(log, currents.scale * guess) for log in sets[0].logs)
     say("filter, delay, mounting and friction")
@@ -167,8 +165,7 @@ def _estimated(
     """Total least squares beside what is known; from the model's links where no load of known mass says how large gains are."""
     if not currents.knowledge and reference is None:
         return total_least_squares(problem, start)
-    base = problem.sets[0].system.base
-    g = start_from_model(problem, rigid_part(base, usable_prior(robot)[0]))[0] if start is None else start
+    g = model_start(problem, usable_prior(robot)[0])[0] if start is None else start
     at = Start(robot.prior, currents.scale, g, parameters_of(problem, g))
     return total_least_squares(stated(problem, currents.knowledge, at, reference), g)
 
