@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint, minimize
 
 from estimators.simulated import SIGMA, exact_motion, noisy, robot
 from inertica.estimators.base import Problem
-from inertica.estimators.consistent.correction import Extended, correction
+from inertica.estimators.consistent.correction import FASTER, Extended, correction, shortest
 from inertica.estimators.registry import method
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
@@ -101,3 +102,34 @@ def test_friction_that_was_left_out_is_part_of_it() -> None:
     wider = with_plain_friction(layout)
     assert {f"Fv{j}" for j in (1, 2)} | {f"Fc{j}" for j in (1, 2)} | {f"off{j}" for j in (1, 2)} <= set(wider.names)
     assert with_plain_friction(wider) == wider
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_shortest_step_is_that_of_another_solver(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sides, least = rng.normal(size=(4, 7)), rng.normal(size=4)
+    expected = minimize(
+        lambda x: x @ x, np.zeros(7), jac=lambda x: 2.0 * x, constraints=LinearConstraint(sides, least), method="SLSQP",
+        options={"ftol": 1e-15},
+    ).x  # fmt: skip
+    np.testing.assert_allclose(shortest(sides, least), expected, atol=1e-5)
+    # forces of other units
+    scale = np.array([1e-6, 1.0, 1e6, 1e3])
+    np.testing.assert_allclose(shortest(scale[:, None] * sides, scale * least), shortest(sides, least), atol=1e-9)
+
+
+def test_friction_brakes_at_twice_the_fitted_speed() -> None:
+    """Friction that falls with speed is all that these data show."""
+    true = truth(impossible=True)
+    problem = problem_of(true.replaced({"Fv1": -3.0 * true["Fv1"], "Fv3": -3.0 * true["Fv3"]}))
+    data = Extended.of(problem, with_plain_friction(problem.base.layout))
+    system = data.wider.observations.stacked(1.0 / problem.observations.sigmas)
+    beta = data.base_values(problem.prior.values)
+    free = correction(system, beta, data.anywhere, [1e-3])[0]
+    bounded = correction(system, beta, data.anywhere, [1e-3], data.braking)[0]
+    assert np.min(data.braking @ (beta + free)) < 0.0
+    assert np.min(data.braking @ (beta + bounded)) > -1e-9 * np.max(np.abs(data.braking @ beta))
+    fastest = FASTER * max(np.abs(m.dq[:, 0]).max() for m in problem.motions)
+    names = [data.wider.base.layout.names[k] for k in data.wider.base.retained]
+    total = dict(zip(names, beta + bounded, strict=True))
+    assert abs(total["Fc1"] + fastest * total["Fv1"]) < 1e-6 * abs(total["Fc1"])  # at its bound, with this robot's plain laws

@@ -9,7 +9,8 @@ either.  So |S delta|^2 is the squared torque of the change at states all over t
 a change that acts at these states a times as strongly as on the fitted motion keeps 1 / (1 + strength a^2) of what least squares
 would give it.
 
-R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).
+R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Friction must still brake at
+twice the speeds that were fitted: what falls with speed describes slow motion, and drives a faster one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import nnls
 
 from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
@@ -36,8 +38,14 @@ STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 STATES = 500
 """Random states all over the workspace; a base parameter is felt by many of them."""
 
+FASTER = 2.0
+"""Times the largest speed of a joint at which its friction must still brake."""
 
-def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float]) -> Array:
+SPOTS = 20
+"""Random positions over which friction that depends on them is averaged."""
+
+
+def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float], braking: Array | None = None) -> Array:
     """(len(strengths), b) corrections of a consistent fit.
 
     Args:
@@ -45,12 +53,40 @@ def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequenc
         beta: (b,) of the consistent fit.
         anywhere: (b, b) S, upper triangular.
         strengths: of the pull towards no correction.
+        braking: (c, b) friction that must not turn negative: no less than 0, or than what beta has; no bounds by default.
     """
     back = np.linalg.inv(anywhere)
     # in coordinates in which the prior is the unit ball
     U, s, Vt = np.linalg.svd(system.R @ back, full_matrices=False)
     along = U.T @ (system.z - system.R @ beta)
-    return np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])
+    rows = np.zeros((0, len(beta))) if braking is None else braking
+    least = np.minimum(rows @ beta, 0.0) - rows @ beta
+    out = []
+    for strength in strengths:
+        # a step of x units away from the unbounded correction costs |x|^2
+        units = back @ (Vt.T / np.sqrt(s**2 + strength))
+        free = units @ (s / np.sqrt(s**2 + strength) * along)
+        out.append(free + units @ shortest(rows @ units, least - rows @ free))
+    return np.array(out).reshape(-1, len(beta))
+
+
+def shortest(sides: Array, least: Array) -> Array:
+    """(n,) the shortest x with sides x >= least, by non-negative least squares (Lawson and Hanson, 1974, chapter 23).
+
+    Args:
+        sides: (c, n).
+        least: (c,); some x must reach them all.
+    """
+    lengths = np.maximum(np.linalg.norm(sides, axis=1), 1e-300)
+    far = least / lengths
+    furthest = float(far.max(initial=0.0))
+    if furthest <= 0.0:
+        return np.zeros(sides.shape[1])
+    both = np.vstack([sides.T / lengths, far / furthest])
+    target = np.zeros(len(both))
+    target[-1] = 1.0
+    residual = both @ nnls(both, target)[0] - target
+    return np.asarray(-furthest * residual[:-1] / residual[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +136,21 @@ class Extended:
         factors = base.engine.factors(q, dq, ddq, np.zeros_like(q), shapes=shapes)
         return factors.stacked(base.retained.tolist(), weights=weights).R
 
+    @cached_property
+    def braking(self) -> Array:
+        """(joints that move, b) friction of each at `FASTER` its largest speed: half of what turning the motion round changes."""
+        base, motions = self.wider.base, self.problem.motions
+        fastest = np.max([np.abs(m.dq[~m.resting.all(axis=1)]).max(axis=0, initial=0.0) for m in motions], axis=0)
+        q = random_states(base.layout, SPOTS).q
+        shapes = None if self.wider.prior is None else self.wider.prior.shapes
+        rows = []
+        for j in np.flatnonzero(fastest):
+            dq = np.zeros_like(q)
+            dq[:, j] = FASTER * fastest[j]
+            ahead, back = (base.engine.regressor(q, way * dq, np.zeros_like(q), shapes=shapes)[:, j] for way in (1.0, -1.0))
+            rows.append(np.mean(ahead - back, axis=0)[base.retained] / 2.0)
+        return np.array(rows).reshape(-1, base.rank)
+
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
         return np.asarray(self.wider.base.T @ (self._lift @ chi))
@@ -112,7 +163,8 @@ class Extended:
             strength: of the pull towards no correction.
         """
         weights = 1.0 / self.problem.observations.sigmas
-        delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), self.anywhere, [strength])[0]
+        system = self.wider.observations.stacked(weights)
+        delta = correction(system, self.base_values(chi), self.anywhere, [strength], self.braking)[0]
         values = np.zeros(self.wider.base.layout.size)
         values[self.wider.base.retained] = delta
         shapes = None if self.wider.prior is None else self.wider.prior.shapes
@@ -183,7 +235,7 @@ def errors_left_out(
         beta = data.base_values(chi)
         plain[i] = _squares(left_out.wide, beta)
         corrected[:, i] = [
-            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths)
+            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths, data.braking)
         ]
     sizes = np.array([float(part.wide.z @ part.wide.z) + part.wide.rest**2 for part in parts])
     return LeftOutErrors(plain, corrected, sizes)

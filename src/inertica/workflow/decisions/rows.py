@@ -155,7 +155,7 @@ def _every_row(
 
     From a step above the band of the positions, which a filter would cut at its edge, up to their noise.  Neighbouring
     bandwidths often predict alike; a narrow one says less of faster motion, a wide one holds more noise.  Of those from the best one
-    upwards whose residuals hardly differ the middle one is taken.
+    upwards whose squared errors hardly differ the middle one is taken.
     """
     rate = min(log.rate for log in logs)
     sources = velocities or velocity_sources(logs)
@@ -170,7 +170,8 @@ def _every_row(
         for cutoff in cutoffs
     }
     best, source = min(scores, key=lambda key: scores[key])
-    widest = max(c for c in cutoffs if c >= best and scores[c, source] <= MATTERS * scores[best, source])
+    alike = float(np.sqrt(MATTERS)) * scores[best, source]  # in the squares of which errors are sums
+    widest = max(c for c in cutoffs if c >= best and scores[c, source] <= alike)
     chosen, narrowest = (every_row_recipe(c, rate, recipe, source) for c in (float(np.sqrt(best * widest)), best))
     tried = cutoff_candidates(scores, (best, source))
     return EveryRow(chosen, narrowest, tried)
