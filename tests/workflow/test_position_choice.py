@@ -20,7 +20,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring
 from inertica.workflow.decisions.filter import recipe_for
-from inertica.workflow.decisions.position import choose_position_torque
+from inertica.workflow.decisions.position import choose_position_torque, is_apart
 from inertica.workflow.identify.choice import Choice
 from inertica.workflow.identify.hold_out import left_out
 
@@ -64,6 +64,16 @@ def test_it_is_found_on_the_joints_that_have_it() -> None:
 
 def test_a_log_without_it_gets_nothing() -> None:
     assert search(simulated()) is None
+
+
+def test_a_sine_at_one_frequency_tells_no_spring_from_an_inertia() -> None:
+    motion = problem(simulated())[0].motions[0]
+    angle = 2.0 * np.pi * motion.t[:, None] * np.ones(motion.n)
+    one = replace(motion, q=1.0 + np.sin(angle), ddq=-np.sin(angle))
+    several = replace(motion, q=1.0 + np.sin(angle) + np.sin(2.0 * angle), ddq=-np.sin(angle) - 4.0 * np.sin(2.0 * angle))
+    assert not is_apart([one], 0)
+    assert is_apart([several], 0)
+    assert is_apart([one, several], 0)
 
 
 def test_errors_on_what_is_left_out_add_up_over_the_joints() -> None:

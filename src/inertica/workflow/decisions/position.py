@@ -20,6 +20,7 @@ from inertica.estimators.consistent.mild import correlation
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.least_squares import Wls
 from inertica.identifiability.base import base_model
+from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
@@ -28,7 +29,8 @@ from inertica.workflow.identify.hold_out import LeftOut, left_out
 from inertica.workflow.identify.reasons import FollowsPosition
 
 WORTHWHILE = 0.1
-"""Share of a joint's squared error that a term must take away: of the fit, to be tried, and on data left out, to be taken."""
+"""Share of a joint's squared error that a term must take away: of the fit, to be tried, and on data left out, to be taken.  And share
+of the squares of its position that its acceleration must leave."""
 
 RELIEF = 3.3**2
 """Independent noise variances by which the pull towards the model must fall with a term that is taken on the model's account: 3.3
@@ -175,7 +177,7 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
     robot, motions = model.problem.base.layout.robot, model.problem.motions
     taken = {t.at for t in model.problem.base.layout.terms if isinstance(t, Spring | Counterbalance)}
     ranked = []
-    for j in (j for j in robot.independent if j not in taken | refused):
+    for j in (j for j in robot.independent if j not in taken | refused and is_apart(motions, j)):
         residual, shares = np.concatenate([r[:, j] for r in model.residuals]), dict[OnJoint, float]()
         for kind in (Spring,) if robot.joints[j].prismatic else tuple(NAMES):
             columns = np.concatenate([m.decimator.decimate(_columns(kind(j), m.q)) for m in motions])
@@ -186,6 +188,14 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
         if likely:
             ranked.append((max(shares.values()), j, likely))
     yield from ((j, terms) for _, j, terms in sorted(ranked, key=lambda one: -one[0]))
+
+
+def is_apart(motions: Sequence[Motion], joint: int) -> bool:
+    """Whether a joint's position says more than its acceleration; of sines at one frequency a spring is an inertia below zero."""
+    # in the band of the fit, above which acceleration is mostly noise
+    both = [m.decimator.decimate(np.column_stack([m.q[:, joint], m.ddq[:, joint]])) for m in motions]
+    position, acceleration = np.concatenate(both).T
+    return _explained(np.column_stack([np.ones(len(position)), acceleration]), position) < 1.0 - WORTHWHILE
 
 
 def _columns(term: OnJoint, q: Array) -> Array:
