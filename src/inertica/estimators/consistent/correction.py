@@ -10,7 +10,7 @@ a change that acts at these states a times as strongly as on the fitted motion k
 would give it.
 
 R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Friction must still brake at
-twice the speeds that were fitted: what falls with speed describes slow motion, and drives a faster one.
+the largest speed that was fitted: what falls with speed describes slow motion, and drives a faster one.
 """
 
 from __future__ import annotations
@@ -37,9 +37,6 @@ STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 
 STATES = 500
 """Random states all over the workspace; a base parameter is felt by many of them."""
-
-FASTER = 2.0
-"""Times the largest speed of a joint at which its friction must still brake."""
 
 SPOTS = 20
 """Random positions over which friction that depends on them is averaged."""
@@ -138,7 +135,7 @@ class Extended:
 
     @cached_property
     def braking(self) -> Array:
-        """(joints that move, b) friction of each at `FASTER` its largest speed: half of what turning the motion round changes."""
+        """(joints that move, b) friction of each at its largest speed: half of what turning the motion round changes."""
         base, motions = self.wider.base, self.problem.motions
         fastest = np.max([np.abs(m.dq[~m.resting.all(axis=1)]).max(axis=0, initial=0.0) for m in motions], axis=0)
         q = random_states(base.layout, SPOTS).q
@@ -146,7 +143,7 @@ class Extended:
         rows = []
         for j in np.flatnonzero(fastest):
             dq = np.zeros_like(q)
-            dq[:, j] = FASTER * fastest[j]
+            dq[:, j] = fastest[j]
             ahead, back = (base.engine.regressor(q, way * dq, np.zeros_like(q), shapes=shapes)[:, j] for way in (1.0, -1.0))
             rows.append(np.mean(ahead - back, axis=0)[base.retained] / 2.0)
         return np.array(rows).reshape(-1, base.rank)
