@@ -9,8 +9,9 @@ either.  So |S delta|^2 is the squared torque of the change at states all over t
 a change that acts at these states a times as strongly as on the fitted motion keeps 1 / (1 + strength a^2) of what least squares
 would give it.
 
-R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  Friction must still brake at
-the largest speed that was fitted: what falls with speed describes slow motion, and drives a faster one.
+R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).  The power that friction takes
+must not fall with speed, up to the largest that was fitted: d(v F)/dv = Fc + 2 Fv v >= 0, so that viscous and Coulomb friction still
+brake at twice that speed.  What falls faster describes slow motion, and drives a faster one.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 
 STATES = 500
 """Random states all over the workspace; a base parameter is felt by many of them."""
+
+FASTER = 2.0
+"""Times the largest speed of a joint at which its friction must still brake, see above."""
 
 SPOTS = 20
 """Random positions over which friction that depends on them is averaged."""
@@ -135,7 +139,7 @@ class Extended:
 
     @cached_property
     def braking(self) -> Array:
-        """(joints that move, b) friction of each at its largest speed: half of what turning the motion round changes."""
+        """(joints that move, b) friction of each at `FASTER` its largest speed: half of what turning the motion round changes."""
         base, motions = self.wider.base, self.problem.motions
         fastest = np.max([np.abs(m.dq[~m.resting.all(axis=1)]).max(axis=0, initial=0.0) for m in motions], axis=0)
         q = random_states(base.layout, SPOTS).q
@@ -143,7 +147,7 @@ class Extended:
         rows = []
         for j in np.flatnonzero(fastest):
             dq = np.zeros_like(q)
-            dq[:, j] = fastest[j]
+            dq[:, j] = FASTER * fastest[j]
             ahead, back = (base.engine.regressor(q, way * dq, np.zeros_like(q), shapes=shapes)[:, j] for way in (1.0, -1.0))
             rows.append(np.mean(ahead - back, axis=0)[base.retained] / 2.0)
         return np.array(rows).reshape(-1, base.rank)

@@ -48,7 +48,7 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
         problem: the data that choices are made on.
         estimate: the consistent fit of them; fits of other kinds get no correction, and no choice is stated.
         friction_chosen: whether the program chose the laws of friction; viscous and Coulomb friction and offsets that it left out
-            are part of the correction then, of either sign as long as they brake at the largest speed.
+            are part of the correction then, of either sign as long as they brake at `FASTER` speeds.
     """
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
     if not isinstance(strategy, PreparedStrategy) or strategy.mildness is None:

@@ -16,6 +16,7 @@ from inertica.errors import InputError
 from inertica.escape import code_comment, usd_name, usd_string
 from inertica.robot import inertia
 from inertica.robot.formats.mjcf_write import quaternion_of
+from inertica.robot.loops import require_tree
 from inertica.robot.model import Joint, matrix
 from inertica.robot.terms import Spring
 from inertica.workflow.export.actuator_format import (
@@ -59,6 +60,7 @@ def Xform "{name}" (
 
 def write_usd(actuators: JointActuators, to: Destination) -> ActuatorFile:
     """The articulation as text of USD; referenced elsewhere it comes without its scene, which only states gravity."""
+    require_tree(actuators.description.robot, "a USD file")
     lines = [*_head(actuators), *_Articulation(actuators).lines(), "}", ""]
     lost = [*gains_in_words(actuators), *zeros_in_words(actuators), *friction_in_words(actuators), *_springs(actuators)]
     if actuators.delayed():
