@@ -15,7 +15,7 @@ from inertica.robot.load import load
 
 STUDY = "survey"
 LARGE = (
-    "survey-tx40", "survey-tx40-decimated", "survey-no-kalman", "survey-equations", "survey-output-error", "survey-regularised",
+    "survey-tx40", "survey-no-kalman", "survey-equations", "survey-output-error", "survey-regularised",
     "survey-kalman", "mcs-tx40-1-1",
 )  # fmt: skip
 QUICK = ("survey-quick",)
