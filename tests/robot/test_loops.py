@@ -69,7 +69,9 @@ def test_equality_constraints_are_mujocos(tmp_path: Path, text: str) -> None:
 
 def test_a_loop_that_is_open_in_the_file_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "bar.xml"
-    path.write_text(FOUR_BAR)
+    open_loop = FOUR_BAR.replace('name="rocker" pos="1 0 0" euler="0 0 1.82', 'name="rocker" pos="1 0 0" euler="0 0 2.32')
+    assert open_loop != FOUR_BAR
+    path.write_text(open_loop)
     robot = load(path).robot
     assert robot.independent == (0,)
     assert gap(robot, np.array(robot.loops.start))[1] < 1e-10

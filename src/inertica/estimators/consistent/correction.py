@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import nnls
 
 from inertica.arrays import Array
 from inertica.dynamics.tsqr import Stacked
@@ -78,6 +77,8 @@ def shortest(sides: Array, least: Array) -> Array:
         sides: (c, n).
         least: (c,); some x must reach them all.
     """
+    from scipy.optimize import nnls  # takes long to import
+
     lengths = np.maximum(np.linalg.norm(sides, axis=1), 1e-300)
     far = least / lengths
     furthest = float(far.max(initial=0.0))

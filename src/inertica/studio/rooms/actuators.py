@@ -21,6 +21,7 @@ from inertica.studio.series import Series
 from inertica.workflow.actuators.card import write_card
 from inertica.workflow.actuators.result import UNSEEN, ActuatorsResult, FreeRun
 from inertica.workflow.actuators.words import sentences
+from inertica.writing import whole_file
 
 MOTION = "motion.npz"
 """Measured and simulated positions beside the result: what this room draws."""
@@ -87,7 +88,8 @@ def _write_motion(path: Path, runs: list[FreeRun]) -> None:
         arrays[f"q{k}"] = np.stack(
             [np.concatenate([getattr(trace, name) for trace in run.traces]) for name in ("measured", "before", "after")]
         ).astype(np.float32)
-    np.savez(path, allow_pickle=False, **arrays)
+    with whole_file(path) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
 
 
 def _document(result: ActuatorsResult) -> Document:
