@@ -366,7 +366,7 @@ def _solved(A: Array, b: Array) -> Array:
     scaled = A * np.outer(d, d)
     scaled[np.diag_indices_from(scaled)] += RIDGE
     try:
-        return np.asarray(d * cho_solve(cho_factor(scaled, overwrite_a=True, check_finite=False), d * b, check_finite=False))
+        return np.asarray(d * cho_solve(cho_factor(scaled, check_finite=False), d * b, check_finite=False))
     except LinAlgError:  # lost to rounding
         return np.asarray(d * np.linalg.solve(scaled, d * b))
 
