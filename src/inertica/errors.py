@@ -82,6 +82,14 @@ class FileError(InputError):
         super().__init__(f"{where}: {problem}", joint=joint, fix=fix)
 
 
+def is_there(path: Path) -> bool:
+    """Whether a file or folder of this name exists; there is none of a name that no system takes, too long or with a zero byte."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def refuse_devices(path: Path) -> None:
     """FileError for what is neither a file nor a folder: a device may never end, and a pipe may wait for ever."""
     if path.exists() and not (path.is_file() or path.is_dir()):

@@ -132,6 +132,10 @@ def test_a_wrong_manifest_is_one_sentence(data: Path, change: dict[str, object],
     assert said in str(caught.value)
 
 
+def test_a_record_whose_file_no_system_could_name_is_not_there(data: Path) -> None:
+    assert not available(replace(records(data)[0], model=5000 * "a"))
+
+
 def test_the_built_in_manifest_names_sources_and_licences(tmp_path: Path) -> None:
     known = records(tmp_path, MANIFEST)
     assert len(known) == 10 and len({r.name for r in known}) == 10 and not any(available(r) for r in known)

@@ -133,6 +133,8 @@ def test_the_model_of_a_card(card, tmp_path):
         load(card("", model="gone.urdf"))
     with pytest.raises(FileError, match="catalog robots: "):
         load(card("", model="gone"))
+    with pytest.raises(FileError, match="does not exist"):
+        load(card("", model="1" + 5000 * "0"))  # longer than names of files may be
     (tmp_path / "other.yaml").write_text("model: pair.urdf\n")
     with pytest.raises(FileError, match="itself a card"):
         load(card("", model="other.yaml"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inertica.benchmark.plain import PlainSettings, Recorded
 from inertica.documents import typed, unknown_keys
-from inertica.errors import FileError, InputError, nearest
+from inertica.errors import FileError, InputError, is_there, nearest
 from inertica.robot.yamlfile import read_yaml
 from inertica.writing import write_whole
 
@@ -180,4 +180,5 @@ def _record(entry: Any, data: Path, manifest: Path) -> Record:
 
 def available(record: Record) -> bool:
     """Whether the files of a record are there."""
-    return all((record.folder / file).is_file() for file in (record.model, *(w.file for w in record.windows)))
+    paths = [record.folder / file for file in (record.model, *(w.file for w in record.windows))]
+    return all(is_there(path) and path.is_file() for path in paths)

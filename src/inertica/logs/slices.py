@@ -6,7 +6,7 @@ import math
 import re
 from pathlib import Path
 
-from inertica.errors import InputError
+from inertica.errors import InputError, is_there
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SLICE = re.compile(rf"(?P<file>.+)@(?P<low>{_NUMBER})?:(?P<high>{_NUMBER})?", re.DOTALL)
@@ -20,17 +20,10 @@ def split_slice(spec: str | Path) -> tuple[Path, tuple[float, float] | None]:
     """
     text = str(spec)
     match = _SLICE.fullmatch(text)
-    if match is None or _exists(text):
+    if match is None or is_there(Path(text)):
         return Path(text), None
     low, high = match["low"], match["high"]
     interval = (float(low) if low else -math.inf, float(high) if high else math.inf)
     if not interval[0] < interval[1]:
         raise InputError(f"the slice of '{text}' ends before it begins; write FILE@t0:t1 with t0 < t1")
     return Path(match["file"]), interval
-
-
-def _exists(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):  # names too long or with a zero byte
-        return False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from inertica.errors import is_there
 from inertica.robot.contacts import read_contacts
 from inertica.robot.description import Description
 from inertica.robot.files import catalog, catalog_path
@@ -86,9 +87,9 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
     """The model a card points to: a file beside it, or a catalog robot."""
     name = keys["model"].text()
     path = root.path.parent / name
-    if not path.exists() and name in catalog():
+    if not is_there(path) and name in catalog():
         path = catalog_path(name)
-    if not path.is_file():
+    if not (is_there(path) and path.is_file()):
         hint = f" (catalog robots: {', '.join(catalog())})" if "." not in name and "/" not in name else ""
         raise keys["model"].fail(f"the model '{name}' does not exist; paths are relative to the card{hint}")
     with keys["model"].located():
