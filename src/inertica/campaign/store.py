@@ -236,7 +236,7 @@ def _failure(path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return {"unit": document["unit"], "error": str(document["error"]), "attempts": int(document["attempts"])}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return {"unit": None, "error": f"the note of its failure, {path}, is damaged", "attempts": 0}
 
 

@@ -161,9 +161,9 @@ def read_base(table: Table, description: Description, stated: Mapping[str, str],
         )
     place, words = _place(table, signals, R, t, use, gravity)
     coordinates = np.column_stack([place, turned])
-    rates = np.gradient(coordinates[use], t[use], axis=0) if np.count_nonzero(use) > 2 else np.zeros((0, 6))
     dq = np.full(coordinates.shape, np.nan)
-    dq[use] = rates
+    if np.count_nonzero(use) > 2:
+        dq[use] = np.gradient(coordinates[use], t[use], axis=0)
     whole = np.column_stack([np.where(np.isfinite(q), q, 0.0), coordinates])
     efforts, unknown, acting = _forces(table, description, whole)
     spoiled = missing | ~np.isfinite(efforts).all(axis=1)

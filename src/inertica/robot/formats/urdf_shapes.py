@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from inertica.arrays import Array
-from inertica.errors import InerticaError
+from inertica.errors import InerticaError, is_there
 from inertica.robot.formats.model_format import Drawn, LinkSolids
 from inertica.robot.model import rpy_matrix
 from inertica.robot.shapes import PACKAGE, Solid, mesh_solids
@@ -92,7 +92,7 @@ def _mesh_path(document: Document, element: Element, packages: Sequence[str | Pa
     else:
         tried = [folder / name.removeprefix("file://")]
     for path in tried:
-        if path.is_file():
+        if is_there(path) and path.is_file():
             return path
     raise document.error(element, f"the mesh '{name}' is not there; looked for it from {folder}")
 

@@ -144,7 +144,12 @@ class Posterior:
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
         """(count, p) correlated coordinates; every one is physically possible."""
-        lengths, axes = np.linalg.eigh(self.covariance)
+        try:
+            lengths, axes = np.linalg.eigh(self.covariance)
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "the covariance of the actuators cannot be drawn from: the numbers of this result are damaged"
+            ) from None
         return self.mean + rng.normal(size=(count, len(self.mean))) * np.sqrt(np.maximum(lengths, 0.0)) @ axes.T
 
 
