@@ -219,7 +219,7 @@ def _link_path(start: Array, end: Array, axis: Array, next_axis: Array, centre: 
     ]
     if centre is None:
         return ways[0]
-    return min(ways, key=lambda way: round(min(_off(centre, a, b) for a, b in pairwise(way)) / (NEAR * size)))
+    return min(ways, key=lambda way: float(np.round(min(_off(centre, a, b) for a, b in pairwise(way)) / (NEAR * size))))
 
 
 def _off(point: Array, a: Array, b: Array) -> float:
