@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,7 @@ from held_runs import HEAD, add_runs, made_runs, shares
 import inertica as ia
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from elastic_arm import CARD, COULOMB, MOTOR, URDF, Elastic
+from elastic_arm import COULOMB, MOTOR, Elastic, card
 
 STATED: dict[str, Any] = {
     "cutoff": 15.0,
@@ -38,15 +36,6 @@ STATED: dict[str, Any] = {
     "gravity": (0.0, 0.0, -9.81),
     "method": "wls",
 }
-
-
-@cache
-def card() -> Path:
-    """The arm as users describe it."""
-    folder = Path(mkdtemp(prefix="elastic-"))
-    (folder / "arm.urdf").write_text(URDF)
-    (folder / "card.yaml").write_text(CARD)
-    return folder / "card.yaml"
 
 
 def one(run: int, kinds: list[str]) -> dict[str, dict[str, Any]]:

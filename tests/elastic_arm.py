@@ -7,6 +7,9 @@ links'.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
 
 import mujoco
 import numpy as np
@@ -37,6 +40,15 @@ URDF = f"""<?xml version="1.0"?>
 </robot>
 """
 CARD = "model: arm.urdf\narmature: true\n"
+
+
+@cache
+def card() -> Path:
+    """The arm as users describe it."""
+    folder = Path(mkdtemp(prefix="elastic-"))
+    (folder / "arm.urdf").write_text(URDF)
+    (folder / "card.yaml").write_text(CARD)
+    return folder / "card.yaml"
 
 
 @dataclass(frozen=True)

@@ -63,16 +63,17 @@ class Messages:
             linear_acceleration=self.vector(force), linear_acceleration_covariance=np.zeros(9),
         )  # fmt: skip
 
-    def wrench(self, ns: int, force: Any) -> Any:
-        both = self.make("geometry_msgs/msg/Wrench", force=self.vector(force), torque=self.vector(np.zeros(3)))
+    def wrench(self, ns: int, force: Any, torque: Any = (0.0, 0.0, 0.0)) -> Any:
+        both = self.make("geometry_msgs/msg/Wrench", force=self.vector(force), torque=self.vector(torque))
         return self.make("geometry_msgs/msg/WrenchStamped", header=self.header(ns), wrench=both)
+
+    def state(self, ns: int, names: list[str], q: Any, dq: Any = (), tau: Any = ()) -> Any:
+        values = {key: np.array(x, float) for key, x in (("position", q), ("velocity", dq), ("effort", tau))}
+        return self.make("sensor_msgs/msg/JointState", header=self.header(ns), name=names, **values)
 
     def joints(self, ns: int, t: float) -> Any:
         phase = t + np.arange(len(LEGS))
-        return self.make(
-            "sensor_msgs/msg/JointState", header=self.header(ns), name=LEGS, position=0.2 * np.sin(phase),
-            velocity=0.2 * np.cos(phase), effort=np.cos(phase),
-        )  # fmt: skip
+        return self.state(ns, LEGS, 0.2 * np.sin(phase), 0.2 * np.cos(phase), np.cos(phase))
 
 
 def write_bag(path: Path, storage: str, topics: tuple[str, ...], oriented: bool = True) -> None:

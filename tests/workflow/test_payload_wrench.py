@@ -12,6 +12,7 @@ import inertica as ia
 from inertica.cli.main import main
 from inertica.errors import InputError
 from inertica.logs.wrench import wrench_columns
+from logs.test_surroundings import Messages
 from wrist import BIAS, LOAD, write
 
 
@@ -52,6 +53,34 @@ def test_the_command_writes_statements_and_a_ros_message(tmp_path: Path, capsys:
     assert "geometry_msgs/Inertia" in text and "set_target_payload(" in text
     assert main(arguments) == 0
     assert "bias of the sensor" in capsys.readouterr().out
+
+
+def test_a_bag_with_joint_states_and_the_sensor_on_a_topic_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rosbag2 = pytest.importorskip("rosbags.rosbag2")
+    from rosbags.typesys import Stores, get_typestore
+
+    write(tmp_path / "log.csv", seed=6)
+    names = (tmp_path / "log.csv").read_text().partition("\n")[0].split(",")
+    columns = dict(zip(names, np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1).T, strict=True))
+    joints = ia.load("panda7").robot.joint_names
+    q = np.column_stack([columns[f"q{j + 1}"] for j in range(len(joints))])
+    reading = np.column_stack([columns[f"wrench_{part}"] for part in ("fx", "fy", "fz", "tx", "ty", "tz")])
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    messages = Messages(store, ros1=False)
+    topics = {"/joint_states": "sensor_msgs/msg/JointState", "/ft": "geometry_msgs/msg/WrenchStamped"}
+    with rosbag2.Writer(tmp_path / "run", version=9) as writer:
+        to = {topic: writer.add_connection(topic, kind, typestore=store) for topic, kind in topics.items()}
+        for t, at, felt in zip(columns["t"], q, reading, strict=True):
+            ns = 1_700_000_000 * 10**9 + round(1e9 * t)
+            both = {"/joint_states": messages.state(ns, list(joints), at), "/ft": messages.wrench(ns, felt[:3], felt[3:])}
+            for topic, message in both.items():
+                writer.write(to[topic], ns, bytes(store.serialize_cdr(message, topics[topic])))
+    assert main(["payload", "panda7", "--sensor", "wrench", "--loaded", str(tmp_path / "run"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["bias"]["value"] == pytest.approx(BIAS, abs=0.1)
+    one = ia.payload("panda7", loaded=[str(tmp_path / "log.csv")], sensor="wrench")
+    two = ia.payload("panda7", loaded=[str(tmp_path / "run")], sensor="wrench")
+    np.testing.assert_allclose(two.values, one.values, atol=0.05 * np.ptp(one.intervals, axis=1).max())
 
 
 def test_what_is_missing_ends_in_a_sentence(tmp_path: Path) -> None:

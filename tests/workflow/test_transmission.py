@@ -5,24 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 import pytest
 
 import inertica as ia
-from elastic_arm import CARD, COULOMB, MOTOR, URDF, VISCOUS, Elastic
+from elastic_arm import CARD, COULOMB, MOTOR, URDF, VISCOUS, Elastic, card
 from inertica.logs.log import Log
 from inertica.report.transmission import not_testable, transmission_line
 from inertica.workflow.identify.transmission import Transmission
-
-
-@cache
-def card() -> Path:
-    folder = Path(mkdtemp(prefix="elastic-"))
-    (folder / "arm.urdf").write_text(URDF)
-    (folder / "card.yaml").write_text(CARD)
-    return folder / "card.yaml"
 
 
 def identified(log: Log, model: Path | None = None) -> ia.Result:
