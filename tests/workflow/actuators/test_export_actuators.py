@@ -20,6 +20,7 @@ import inertica as ia
 from inertica.cli.main import main
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.servo import HARD, Standstill
+from inertica.errors import FileError
 from inertica.estimators.actuators.record import Record
 from inertica.estimators.actuators.simulation import Runs, Start
 from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
@@ -482,3 +483,9 @@ def test_draws_keep_a_sum_that_is_determined(leg: Path) -> None:
     assert np.mean(sums) == pytest.approx(kd + viscous, abs=0.01)
     assert np.std(sums) == pytest.approx(0.01 * np.sqrt(2.0), rel=0.25)
     assert np.std([s.kd[0] - s.viscous[0] for s in sets]) < 0.01
+
+
+def test_a_model_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text("<robot/>")
+    with pytest.raises(FileError, match="is no result; files of actuators are made of one"):
+        joint_actuators(tmp_path / "arm.urdf")

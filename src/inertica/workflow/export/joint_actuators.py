@@ -151,6 +151,10 @@ def _loaded(path: Path) -> Result | ActuatorsResult:
     file = path / RESULT if path.is_dir() else path
     if not file.is_file():
         raise FileError(file, "is not there; name the folder of a result")
+    if file.suffix.lower() != ".json":
+        raise FileError(
+            file, "is no result; files of actuators are made of one: name the folder that identify or actuators wrote"
+        )
     if read_json(file).get("format") == FORMAT:
         return ActuatorsResult.load(file)
     return Result.load(path if path.is_dir() else path.parent)
